@@ -1,0 +1,51 @@
+"""recrawl decides what to recrawl, and when, so that every fetch counts.
+
+The names below are the public interface. They are loaded on first use, so that `import recrawl` and the command line
+start at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recrawl import policies as policies
+    from recrawl.kernels.continuous_index import continuous_index as continuous_index
+    from recrawl.kernels.continuous_index import crossing_age as crossing_age
+    from recrawl.kernels.price import relaxed_bound as relaxed_bound
+    from recrawl.kernels.slotted_index import whittle_index as whittle_index
+    from recrawl.kernels.slotted_index import whittle_index_after as whittle_index_after
+    from recrawl.kernels.stochastic_index import stochastic_index as stochastic_index
+    from recrawl.records import Sources as Sources
+    from recrawl.records import Visits as Visits
+    from recrawl.sim.runs import simulate as simulate
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Sources": "recrawl.records",
+    "Visits": "recrawl.records",
+    "continuous_index": "recrawl.kernels.continuous_index",
+    "crossing_age": "recrawl.kernels.continuous_index",
+    "policies": "recrawl",
+    "relaxed_bound": "recrawl.kernels.price",
+    "simulate": "recrawl.sim.runs",
+    "stochastic_index": "recrawl.kernels.stochastic_index",
+    "whittle_index": "recrawl.kernels.slotted_index",
+    "whittle_index_after": "recrawl.kernels.slotted_index",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'recrawl' has no attribute {name!r}")
+    value = import_module(f"recrawl.{name}") if home == "recrawl" else getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,52 @@
+"""The exceptions recrawl raises on purpose.
+
+::
+
+    RecrawlError                     anything a caller may want to catch as ours
+    ├── ParameterError (ValueError)  an argument is wrong: which, where, what was expected
+    ├── ContractError                a policy broke the rules every policy follows
+    └── MissingExtraError (ImportError)   an optional part is not installed: which extra to install
+
+Everything else that escapes is a bug. The command line prints these as one line, without a traceback.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+class RecrawlError(Exception):
+    """Base of every error recrawl raises on purpose."""
+
+
+class ParameterError(RecrawlError, ValueError):
+    """An argument is wrong; the message names it, the first offending element, and what was expected."""
+
+    def __init__(self, argument: str, expected: str, got: object, element: tuple[int, ...] | None = None) -> None:
+        self.argument = argument
+        self.expected = expected
+        self.element = element
+        place = argument if not element else f"{argument}[{', '.join(map(str, element))}]"
+        super().__init__(f"{place} must be {expected}, got {got}")
+
+
+class ContractError(RecrawlError):
+    """A policy returned something the policy contract forbids (too many ids, an id twice, an unknown id)."""
+
+
+class MissingExtraError(RecrawlError, ImportError):
+    """An optional part was asked for but its packages are not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs packages that are not installed: pip install 'recrawl[{extra}]'")
+
+
+def require(module: str, what: str, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(what, extra) from error

@@ -1,0 +1,53 @@
+"""Checking and broadcasting for the compiled kernels: one pass, no temporaries.
+
+A compiled kernel returns the position of the first element it cannot accept, or -1. The wrapper then takes the slow
+road once, to say which argument was wrong and why. This keeps checking out of the cost of large arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.errors import ParameterError
+from recrawl.records import FloatArray
+
+
+def as_float(argument: str, value: npt.ArrayLike) -> FloatArray:
+    """The argument as a float64 array, or a named error if it is not numbers."""
+    try:
+        array: FloatArray = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(argument, "a number or an array of numbers", repr(value)) from error
+    return array
+
+
+def aligned(arrays: dict[str, FloatArray]) -> tuple[list[FloatArray], tuple[int, ...]]:
+    """Named arrays broadcast to one shape and flattened; scalars and equal shapes cost nothing."""
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ParameterError("shapes", "broadcastable against each other", shapes) from error
+    return [np.broadcast_to(array, shape).reshape(-1) for array in arrays.values()], shape
+
+
+def shaped(out: FloatArray, shape: tuple[int, ...]) -> FloatArray | float:
+    """The kernel's flat result in the caller's shape; a float where every argument was a scalar."""
+    return float(out[0]) if shape == () else out.reshape(shape)
+
+
+def complain(
+    bad: int,
+    shape: tuple[int, ...],
+    flat: dict[str, FloatArray],
+    rules: dict[str, tuple[Callable[[float], bool], str]],
+) -> ParameterError:
+    """The error for the element a kernel refused: the first argument whose rule that element breaks."""
+    element = tuple(int(i) for i in np.unravel_index(bad, shape)) if shape else None
+    for name, (allowed, expected) in rules.items():
+        if not allowed(float(flat[name][bad])):
+            return ParameterError(name, expected, float(flat[name][bad]), element)
+    raise AssertionError("a kernel refused an element that every rule allows")

@@ -1,0 +1,254 @@
+"""The words every room uses: what a source is, what a crawl showed.
+
+Records hold plain arrays and check them once, on the way in, so that kernels and policies never have to. They know
+nothing of time passing, of scheduling or of where the numbers came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.errors import ParameterError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+LifetimeForm = Literal["exact", "paper"]
+
+
+def checked(
+    argument: str,
+    value: npt.ArrayLike,
+    expected: str,
+    *,
+    low: float = 0.0,
+    high: float = np.inf,
+    open_low: bool = False,
+) -> FloatArray:
+    """Return `value` as float64, or name the first element outside [low, high] (or (low, high] if `open_low`).
+
+    NaN is never valid; infinity only where `high` is infinite and `expected` says so by containing "inf".
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(argument, expected, repr(value)) from error
+    bad = ~((array > low) if open_low else (array >= low)) | ~(array <= high)
+    if "inf" not in expected:
+        bad |= np.isinf(array)
+    if bad.any():
+        element = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ParameterError(argument, expected, array[element], element or None)
+    return array
+
+
+def broadcast(**arrays: FloatArray) -> list[FloatArray]:
+    """Broadcast named arrays against each other, or say which shapes do not match."""
+    try:
+        return list(np.broadcast_arrays(*arrays.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ParameterError("shapes", "broadcastable against each other", shapes) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """A catalogue in the papers' slotted time: worth grows as x ← αx + u and falls to u when crawled.
+
+    Build it with :meth:`ephemeral` or :meth:`changing`; both are the same bandit [FACTS, "the one formula"].
+
+    Parameters are arrays of one length N:
+        decay_rate: r, decay per slot; α = e^{−r}
+        ceiling: u*, the worth a source tends to when never crawled
+        inflow: u, the expected worth added per slot
+        cost: C, what one crawl spends of the budget
+        lifetime: slots after which an item is dropped; inf for never
+        lifetime_form: "exact" (worth saturates at the lifetime) or "paper" ([allerton2019]: u shrinks by 1−α^M)
+        arrivals_per_slot: expected new items per slot; change probability for changing pages
+        interest: mean initial interest of an item; importance of a page
+    """
+
+    decay_rate: FloatArray
+    ceiling: FloatArray
+    inflow: FloatArray
+    cost: FloatArray
+    lifetime: FloatArray
+    arrivals_per_slot: FloatArray
+    interest: FloatArray
+    kind: Literal["ephemeral", "changing"]
+    lifetime_form: LifetimeForm = "exact"
+
+    @classmethod
+    def ephemeral(
+        cls,
+        arrival_rate: npt.ArrayLike,
+        interest: npt.ArrayLike,
+        decay: npt.ArrayLike,
+        cost: npt.ArrayLike = 1.0,
+        period: float = 1.0,
+        lifetime: npt.ArrayLike = np.inf,
+        lifetime_form: LifetimeForm = "exact",
+    ) -> Sources:
+        """Sources that publish items whose interest fades [tcns2018, (1)].
+
+        `arrival_rate` Λ and `decay` μ are per time unit, `period` T is the length of a slot in the same unit, and
+        `lifetime` is in slots.
+
+        >>> table = Sources.ephemeral(arrival_rate=250, interest=[1, 0.7], decay=[0.7, 0.35])
+        >>> table.inflow.round(2).tolist()
+        [179.79, 147.66]
+        """
+        if lifetime_form not in ("exact", "paper"):
+            raise ParameterError("lifetime_form", "'exact' or 'paper'", repr(lifetime_form))
+        slot = float(checked("period", period, "a positive finite number", open_low=True))
+        rate, mean, fading, spend, life = broadcast(
+            arrival_rate=checked("arrival_rate", arrival_rate, "finite and >= 0"),
+            interest=checked("interest", interest, "finite and >= 0"),
+            decay=checked("decay", decay, "finite and > 0", open_low=True),
+            cost=checked("cost", cost, "finite and > 0", open_low=True),
+            lifetime=checked("lifetime", lifetime, "a whole number of slots >= 1, or inf", low=1.0),
+        )
+        if (np.isfinite(life) & (life != np.floor(life))).any():
+            i = int(np.argmax(np.isfinite(life.ravel()) & (life.ravel() != np.floor(life.ravel()))))
+            raise ParameterError("lifetime", "a whole number of slots >= 1, or inf", life.ravel()[i], (i,))
+        decay_rate = fading * slot
+        with np.errstate(over="ignore", invalid="ignore"):
+            forever = rate * mean / fading
+        if not np.isfinite(forever).all():
+            i = int(np.argmax(~np.isfinite(forever.ravel())))
+            raise ParameterError(
+                "decay",
+                "large enough that arrival_rate * interest / decay is finite",
+                fading.ravel()[i],
+                (i,),
+            )
+        kept = -np.expm1(-decay_rate * life)  # 1 − α^M, 1 where nothing is dropped
+        inflow = forever * -np.expm1(-decay_rate)
+        return cls._of(
+            "ephemeral",
+            lifetime_form,
+            decay_rate=decay_rate,
+            ceiling=forever * kept,
+            inflow=inflow * kept if lifetime_form == "paper" else inflow,
+            cost=spend,
+            lifetime=life,
+            arrivals_per_slot=rate * slot,
+            interest=mean,
+        )
+
+    @classmethod
+    def changing(
+        cls, change_probability: npt.ArrayLike, importance: npt.ArrayLike, cost: npt.ArrayLike = 1.0
+    ) -> Sources:
+        """Pages that change with a given probability per slot, worth their importance once changed [icc2021].
+
+        >>> Sources.changing(change_probability=0.25, importance=2).decay_factor.tolist()
+        [0.75]
+        """
+        change, weight, spend = broadcast(
+            change_probability=checked("change_probability", change_probability, "a probability in [0, 1]", high=1.0),
+            importance=checked("importance", importance, "finite and >= 0"),
+            cost=checked("cost", cost, "finite and > 0", open_low=True),
+        )
+        with np.errstate(divide="ignore"):
+            decay_rate = -np.log1p(-change)
+        # A page that never changes never gains worth: its ceiling is 0, not its importance.
+        ceiling = np.where(change > 0, weight, 0.0)
+        return cls._of(
+            "changing",
+            "exact",
+            decay_rate=decay_rate,
+            ceiling=ceiling,
+            inflow=weight * change,
+            cost=spend,
+            lifetime=np.full_like(change, np.inf),
+            arrivals_per_slot=change,
+            interest=weight,
+        )
+
+    @classmethod
+    def _of(cls, kind: Literal["ephemeral", "changing"], lifetime_form: LifetimeForm, **arrays: FloatArray) -> Sources:
+        flat = {n: np.ascontiguousarray(np.atleast_1d(a), dtype=np.float64).copy() for n, a in arrays.items()}
+        for name, array in flat.items():
+            if array.ndim != 1:
+                raise ParameterError(name, "one-dimensional (one element per source)", f"shape {array.shape}")
+            array.setflags(write=False)
+        return cls(kind=kind, lifetime_form=lifetime_form, **flat)
+
+    def __len__(self) -> int:
+        return len(self.ceiling)
+
+    @property
+    def decay_factor(self) -> FloatArray:
+        """α, what is left of an item's worth after one slot."""
+        factor: FloatArray = np.exp(-self.decay_rate)
+        return factor
+
+    @property
+    def unbounded_ceiling(self) -> FloatArray:
+        """The ceiling if no item were ever dropped: u/(1−α), equal to `ceiling` unless a lifetime is exact."""
+        if not self.saturates:
+            return self.ceiling
+        kept = -np.expm1(-self.decay_rate * self.lifetime)
+        return np.divide(self.ceiling, kept, out=np.zeros_like(kept), where=kept > 0)
+
+    @property
+    def saturates(self) -> bool:
+        """Whether some item is dropped at an exact lifetime, so that the index depends on slots, not on worth."""
+        return self.lifetime_form == "exact" and bool(np.isfinite(self.lifetime).any())
+
+    def take(self, ids: npt.ArrayLike) -> Sources:
+        """The catalogue restricted to some sources, in the order given."""
+        chosen = np.asarray(ids, dtype=np.int64)
+        arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.type == "FloatArray"}
+        return self._of(self.kind, self.lifetime_form, **{name: array[chosen] for name, array in arrays.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Visits:
+    """What a batch of crawls at one moment showed, per id; a field that is None was not looked at.
+
+    Parameters:
+        ids: targets visited, distinct
+        now: when
+        changed: whether the page differed from the last visit (False on a first visit, which is only the baseline)
+        published: per id, the publication times of the items that were new
+        worth: per id, the worth collected
+        interest: per id, the interest of each new item
+        new: per id, the number of new items without a date
+        failed: whether the crawl failed; a failed crawl teaches nothing else
+    """
+
+    ids: IntArray
+    now: float
+    changed: BoolArray | None = None
+    published: Sequence[npt.ArrayLike] | None = None
+    worth: FloatArray | None = None
+    interest: Sequence[npt.ArrayLike] | None = None
+    new: IntArray | None = None
+    failed: BoolArray | None = None
+
+    def __post_init__(self) -> None:
+        ids = np.atleast_1d(np.asarray(self.ids, dtype=np.int64))
+        object.__setattr__(self, "ids", ids)
+        for name, dtype in (
+            ("changed", np.bool_),
+            ("worth", np.float64),
+            ("new", np.int64),
+            ("failed", np.bool_),
+        ):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, np.atleast_1d(np.asarray(value, dtype=dtype)))
+        for name in ("changed", "published", "worth", "interest", "new", "failed"):
+            value = getattr(self, name)
+            if value is not None and len(value) != len(ids):
+                raise ParameterError(name, f"one entry per id ({len(ids)})", f"{len(value)} entries")
+
+    def __len__(self) -> int:
+        return len(self.ids)
