@@ -1,0 +1,160 @@
+"""What may be spent: token buckets that count exactly, and the price that makes a budget be spent.
+
+A bucket receives `income` tokens per tick (or per second) and holds at most `capacity`; a crawl takes its cost out.
+So in any window at most capacity + income × window is spent. Balances are whole numbers of a small unit, never
+floats: three times one third is one.
+
+The price controller is the dual descent of the relaxed problem [tcns2018, (22)]: the price rises while more than the
+budget is spent and falls while less is. Shards that share nothing but this price spend one budget together.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from recrawl.errors import ParameterError
+
+Amount = int | float | Fraction
+NANOSECONDS = 10**9
+# A float within four units in the last place of a fraction with a denominator up to 10⁹ is that fraction.
+_ROUNDING = Fraction(1, 2**50)
+
+
+def exact(argument: str, amount: Amount, *, positive: bool = False) -> Fraction:
+    """The fraction a caller meant: 1/3 for the float 1/3, 1/10 for 0.1, the decimal digits where neither fits.
+
+    >>> exact("income", 1 / 3)
+    Fraction(1, 3)
+    >>> exact("income", 24 / 86400 * 600)
+    Fraction(1, 6)
+    """
+    expected = "a finite number > 0" if positive else "a finite number >= 0"
+    try:
+        given = Fraction(amount)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParameterError(argument, expected, repr(amount)) from error
+    if given < 0 or (positive and given == 0):
+        raise ParameterError(argument, expected, repr(amount))
+    if not isinstance(amount, float):
+        return given
+    simple = given.limit_denominator(10**9)
+    return simple if abs(simple - given) <= given * _ROUNDING else Fraction(repr(float(amount)))
+
+
+class _Purse:
+    """A balance in whole units of 1/`scale` token, never below nothing and never above the capacity."""
+
+    def __init__(self, scale: int, capacity: Fraction, balance: Fraction) -> None:
+        self._scale = math.lcm(scale, capacity.denominator, balance.denominator)
+        self._capacity = self._units(capacity)
+        self._balance = min(self._units(balance), self._capacity)
+
+    def _units(self, amount: Fraction) -> int:
+        return amount.numerator * (self._scale // amount.denominator)
+
+    def _price(self, cost: Amount) -> int:
+        """A cost in units; a cost that is no whole number of them makes the unit smaller."""
+        amount = exact("cost", cost)
+        if self._scale % amount.denominator:
+            finer = math.lcm(self._scale, amount.denominator) // self._scale
+            self._scale, self._capacity, self._balance = (
+                finer * x for x in (self._scale, self._capacity, self._balance)
+            )
+        return self._units(amount)
+
+    @property
+    def capacity(self) -> float:
+        """The most tokens it can hold."""
+        return self._capacity / self._scale
+
+    @property
+    def balance(self) -> float:
+        """Tokens now, as a float for showing; decide with :meth:`affordable` or :meth:`spend`, which are exact."""
+        return self._balance / self._scale
+
+    def affordable(self, cost: Amount = 1) -> int:
+        """How many crawls of this cost the balance pays for."""
+        price = self._price(exact("cost", cost, positive=True))
+        return self._balance // price
+
+    def spend(self, cost: Amount = 1) -> bool:
+        """Take `cost` tokens if they are there; False, and nothing taken, if they are not."""
+        price = self._price(cost)
+        if price > self._balance:
+            return False
+        self._balance -= price
+        return True
+
+
+class TokenBucket(_Purse):
+    """Tokens by the tick, as in simulation and replay: balance ← min(balance + income, capacity).
+
+    Parameters
+        income: tokens per tick; a float such as 1/3 is read as the fraction it stands for
+        capacity: the most that can be saved; by default max(1, income), so nothing beyond one tick's worth
+        balance: tokens at the start
+
+    >>> bucket = TokenBucket(1 / 3)
+    >>> [bucket.fill() or bucket.affordable() for _ in range(3)]
+    [0, 0, 1]
+    """
+
+    def __init__(self, income: Amount, capacity: Amount | None = None, balance: Amount = 0) -> None:
+        per_tick = exact("income", income)
+        most = max(Fraction(1), per_tick) if capacity is None else exact("capacity", capacity)
+        super().__init__(per_tick.denominator, most, exact("balance", balance))
+        self._income = per_tick
+
+    def fill(self, ticks: int = 1) -> None:
+        """Let `ticks` ticks pass."""
+        if ticks < 0:
+            raise ParameterError("ticks", "a whole number >= 0", ticks)
+        self._balance = min(self._balance + int(ticks) * self._units(self._income), self._capacity)
+
+
+class TimedBucket(_Purse):
+    """Tokens by the clock, as in the live program: `per_second` tokens a second, at most `burst` saved.
+
+    Between any two moments a and b at most burst + per_second·(b − a) is spent. Time is counted in whole nanoseconds
+    of the caller's clock; a clock that steps back brings nothing until it has caught up.
+
+    >>> bucket = TimedBucket(per_second=2, burst=10, now=100.0)
+    >>> bucket.fill(101.5)
+    >>> bucket.affordable()
+    3
+    """
+
+    def __init__(self, per_second: Amount, burst: Amount = 1, *, now: float, balance: Amount = 0) -> None:
+        rate = exact("per_second", per_second)
+        super().__init__(rate.denominator * NANOSECONDS, exact("burst", burst), exact("balance", balance))
+        self._rate = rate
+        self._filled_ns = _nanoseconds(now)
+
+    def fill(self, now: float) -> None:
+        """Let the clock reach `now`, in seconds."""
+        moment = _nanoseconds(now)
+        if moment > self._filled_ns:
+            income = (moment - self._filled_ns) * self._units(self._rate / NANOSECONDS)
+            self._balance = min(self._balance + income, self._capacity)
+            self._filled_ns = moment
+
+    def ready_at(self, cost: Amount = 1) -> float:
+        """The earliest moment at which `cost` tokens will be there; inf if they never can be."""
+        price = self._price(cost)
+        if price <= self._balance:
+            return self._filled_ns / NANOSECONDS
+        per_ns = self._units(self._rate / NANOSECONDS)
+        if price > self._capacity or per_ns == 0:
+            return math.inf
+        moment = self._filled_ns + -(-(price - self._balance) // per_ns)
+        seconds = moment / NANOSECONDS
+        while _nanoseconds(seconds) < moment:
+            seconds = math.nextafter(seconds, math.inf)
+        return seconds
+
+
+def _nanoseconds(now: float) -> int:
+    if not math.isfinite(now):
+        raise ParameterError("now", "a finite time in seconds", now)
+    return int(Fraction(now) * NANOSECONDS)
