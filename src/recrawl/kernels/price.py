@@ -39,6 +39,19 @@ class RelaxedBound:
 
 
 @njit(cache=True)
+def worth_at_price(price: float, ceiling: float, cost: float) -> float:
+    """The worth from which a source pays for a crawl at `price` [tcns2018, (21)]; inf where it never does.
+
+    There x̄(λ) = u*(1 − exp(1 + W(e⁻¹(Cλ/u* − 1)))); here 1 + W = −s with G(s) = Cλ/u*.
+    """
+    if price <= 0.0:
+        return 0.0
+    if price * cost >= ceiling:
+        return math.inf
+    return ceiling * -math.expm1(-ripening(price * cost / ceiling, (ceiling - price * cost) / ceiling))
+
+
+@njit(cache=True)
 def _first_slot(
     price: float, rate: float, inflow: float, unbounded: float, ceiling: float, cost: float, lifetime: float
 ) -> float:

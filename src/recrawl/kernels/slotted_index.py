@@ -91,7 +91,7 @@ def index_of_state(x: float, rate: float, inflow: float, ceiling: float, cost: f
 
 
 @njit(cache=True)
-def ceiled_index_of_state(x: float, inflow: float, ceiling: float, cost: float, rate: float) -> float:
+def ceiled_index_of_state(x: float, rate: float, inflow: float, ceiling: float, cost: float) -> float:
     """The simplified formula with its ceiling [mas2016], taken literally: 0·(…) + x where log⁺ has no argument."""
     rest = 1.0 - x / ceiling if ceiling > 0.0 else 0.0
     eta = math.ceil(math.log(rest) / -rate) if rest > 0.0 and rate > 0.0 else 0.0

@@ -1,0 +1,1 @@
+"""The command line: one module per command, heavy parts imported only when a command runs."""

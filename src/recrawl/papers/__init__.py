@@ -1,0 +1,1 @@
+"""The papers, reproduced: every table and figure, published beside measured."""

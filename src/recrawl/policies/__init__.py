@@ -1,0 +1,38 @@
+"""Everything that can choose. `make` builds any of them by name; all follow :class:`Policy`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, cast
+
+from recrawl.errors import ParameterError
+from recrawl.policies.contract import Beliefs, Policy
+
+_HOMES = {
+    "whittle": ("whittle", "Whittle"),
+    "relaxed": ("relaxed", "Relaxed"),
+    "periodic": ("periodic", "Periodic"),
+    "greedy": ("greedy", "Greedy"),
+    "myopic": ("greedy", "Myopic"),
+    "round_robin": ("round_robin", "RoundRobin"),
+    "single": ("single", "Single"),
+}
+NAMES = tuple(_HOMES)
+
+__all__ = ["NAMES", "Beliefs", "Policy", "make"]
+
+
+def make(name: str, **options: Any) -> Policy:
+    """A policy by name; options are those of its class, `seed` among them.
+
+    >>> make("whittle").soft_budget
+    False
+    """
+    if name not in _HOMES:
+        raise ParameterError("name", f"one of {', '.join(NAMES)}", repr(name))
+    module, kind = _HOMES[name]
+    maker = getattr(import_module(f"recrawl.policies.{module}"), kind)
+    try:
+        return cast(Policy, maker(**options))
+    except TypeError as error:
+        raise ParameterError("options", f"what {kind} takes", str(error)) from error

@@ -1,0 +1,183 @@
+"""What policies share: who may be chosen, what is in flight, and spending a budget on the top of a ranking.
+
+A policy built on :class:`RankedPolicy` says only how much it wants each target (`rank`) and what it learns from a
+visit (`learn`).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.errors import ParameterError
+from recrawl.policies.contract import Beliefs
+from recrawl.records import FloatArray, IntArray, Sources, Visits
+from recrawl.scheduling.ranking import ROUNDING, affordable, first_of_each, top
+
+
+class RankedPolicy:
+    """Chooses the highest ranked of the targets that may be crawled, as far as the budget goes."""
+
+    soft_budget: bool = False
+    needs_sources: ClassVar[bool] = False
+
+    def __init__(self, seed: int | tuple[int, ...] = 0) -> None:
+        self.seed = seed
+
+    def rank(self, now: float, states: FloatArray | None) -> FloatArray:
+        """How much each target is wanted now; −inf for not at all. Subclasses answer for every id."""
+        raise NotImplementedError
+
+    def learn(self, visits: Visits) -> None:
+        """What the policy takes from visits beyond their time; nothing by default."""
+
+    def grow(self, count: int) -> None:
+        """Make room for `count` more targets in whatever the subclass keeps per target."""
+        if self.needs_sources:
+            raise ParameterError("count", f"0: {type(self).__name__} knows only the sources it started with", count)
+
+    def start(
+        self,
+        targets: int,
+        now: float,
+        sources: Sources | None = None,
+        groups: npt.ArrayLike | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Reset; see :meth:`Policy.start`."""
+        if targets < 1:
+            raise ParameterError("targets", "a number of targets >= 1", targets)
+        if self.needs_sources and sources is None:
+            raise ParameterError("sources", f"given: {type(self).__name__} needs known parameters", None)
+        if sources is not None and len(sources) != targets:
+            raise ParameterError("sources", f"one per target ({targets})", f"{len(sources)} sources")
+        if labels is not None and len(labels) != targets:
+            raise ParameterError("labels", f"one per target ({targets})", f"{len(labels)} labels")
+        self.random = np.random.default_rng(self.seed)
+        self.sources = sources
+        self.labels = None if labels is None else list(labels)
+        self.cost: FloatArray = np.ones(targets) if sources is None else sources.cost.copy()
+        self.last: FloatArray = np.full(targets, -np.inf)
+        self.held_until: FloatArray = np.full(targets, -np.inf)
+        self.away = np.zeros(targets, dtype=bool)
+        self.removed = np.zeros(targets, dtype=bool)
+        self.groups = None if groups is None else self._group_numbers(groups, targets)
+        self.group_held_until: dict[int, float] = {}
+        self.begin(now)
+
+    def begin(self, now: float) -> None:
+        """The subclass's part of `start`."""
+
+    def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
+        """The most wanted targets that may be crawled and that the budget pays for."""
+        scores = np.where(self.allowed(now), self.rank(now, self._observed(states)), -np.inf)
+        if self.groups is None:
+            most = int(min(len(scores), (budget + ROUNDING) // self.cost.min()))
+            ranked = top(scores, most)
+        else:
+            ranked = first_of_each(top(scores, len(scores)), self.groups)
+        chosen = affordable(ranked, self.cost, budget)
+        self.away[chosen] = True
+        return chosen
+
+    def allowed(self, now: float) -> npt.NDArray[np.bool_]:
+        """Which targets may be chosen at `now`."""
+        free = ~(self.away | self.removed) & (self.held_until <= now)
+        if self.groups is not None:
+            held = [group for group, until in self.group_held_until.items() if until > now]
+            if held:
+                free &= ~np.isin(self.groups, held)
+        return free
+
+    def observe(self, visits: Visits) -> None:
+        """Note the visit times, learn, and take the ids out of flight."""
+        ids = self._known(visits.ids)
+        self.learn(visits)
+        self.last[ids] = visits.now
+        self.away[ids] = False
+
+    def add(self, count: int, groups: npt.ArrayLike | None = None) -> IntArray:
+        """Make room for new targets; returns their ids."""
+        if count < 0:
+            raise ParameterError("count", ">= 0", count)
+        before = len(self.last)
+        if count:
+            self.grow(count)
+        if self.groups is not None:
+            more = np.arange(count) + self.groups.max() + 1 if groups is None else groups
+            self.groups = np.concatenate([self.groups, self._group_numbers(more, count)])
+        self.cost = np.concatenate([self.cost, np.ones(count)])
+        self.last = np.concatenate([self.last, np.full(count, -np.inf)])
+        self.held_until = np.concatenate([self.held_until, np.full(count, -np.inf)])
+        self.away = np.concatenate([self.away, np.zeros(count, dtype=bool)])
+        self.removed = np.concatenate([self.removed, np.zeros(count, dtype=bool)])
+        return np.arange(before, before + count)
+
+    def remove(self, ids: npt.ArrayLike) -> None:
+        """Never choose these again."""
+        self.removed[self._known(ids)] = True
+
+    def hold(self, ids: npt.ArrayLike, until: float) -> None:
+        """Do not choose these before `until`."""
+        self.held_until[self._known(ids)] = until
+
+    def hold_groups(self, groups: npt.ArrayLike, until: float) -> None:
+        """Do not choose any target of these groups before `until`."""
+        for group in np.atleast_1d(np.asarray(groups, dtype=np.int64)).tolist():
+            self.group_held_until[group] = until
+
+    def release(self, ids: npt.ArrayLike) -> None:
+        """Take ids out of flight that were not crawled after all."""
+        self.away[self._known(ids)] = False
+
+    def beliefs(self, ids: npt.ArrayLike) -> Beliefs:
+        """Known parameters without doubt, or no opinion."""
+        chosen = self._known(ids)
+        nothing = np.full(len(chosen), np.nan)
+        if self.sources is None:
+            return Beliefs(nothing, nothing, nothing, nothing)
+        sure = np.zeros(len(chosen))
+        return Beliefs(self.sources.ceiling[chosen], sure, self.sources.decay_rate[chosen], sure)
+
+    def dump(self) -> dict[str, Any]:
+        """A copy of everything that `start` and later calls set up."""
+        return copy.deepcopy(dict(vars(self).items()))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a dump."""
+        vars(self).clear()
+        vars(self).update(copy.deepcopy(state))
+
+    def spawn(self, run: int) -> Self:
+        """A policy of the same kind and options whose randomness is that of run number `run`."""
+        twin = copy.copy(self)
+        first = self.seed if isinstance(self.seed, tuple) else (self.seed,)
+        twin.seed = (*first, run)
+        return twin
+
+    def _observed(self, states: npt.ArrayLike | None) -> FloatArray | None:
+        if states is None:
+            return None
+        worth = np.asarray(states, dtype=np.float64)
+        if worth.shape != self.last.shape:
+            raise ParameterError("states", f"one per target ({len(self.last)}), NaN where unobserved", worth.shape)
+        return worth
+
+    def _known(self, ids: npt.ArrayLike) -> IntArray:
+        chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
+        outside = (chosen < 0) | (chosen >= len(self.last))
+        if outside.any():
+            place = int(np.argmax(outside))
+            raise ParameterError("ids", f"a known target (0 to {len(self.last) - 1})", int(chosen[place]), (place,))
+        return chosen
+
+    @staticmethod
+    def _group_numbers(groups: npt.ArrayLike, targets: int) -> IntArray:
+        numbers = np.asarray(groups, dtype=np.int64)
+        if numbers.shape != (targets,):
+            raise ParameterError("groups", f"one host number per target ({targets})", f"shape {numbers.shape}")
+        return numbers

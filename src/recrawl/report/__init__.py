@@ -1,0 +1,1 @@
+"""Pages and figures worth sending to a colleague; knows how things look, nothing of what they mean."""

@@ -1,0 +1,106 @@
+"""What a slot brings to a source: the laws of the inflow U [tcns2018, §VIII; FACTS].
+
+=============  =====================================================================================
+``None``       the mean, u
+``"poisson"``  items arrive by a Poisson process, each worth the mean interest when new
+``"item"``     the same, each item's interest exponential
+``"epoch"``    the same as "poisson", the interest of a slot's items one common exponential number
+``"change"``   changing pages: the page changes with its probability, worth its importance until crawled
+=============  =====================================================================================
+
+Items are drawn one by one, with their times, where at most `EXACT_ITEMS` are expected per slot. Above that the sum
+over items is drawn from the shifted gamma law that has its mean, variance and skewness: cumulants of the compound
+Poisson sum are κ_n = Λ·E[ξⁿ]·(1 − αⁿ)/(nμ).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from recrawl.errors import ParameterError
+from recrawl.records import FloatArray, Sources
+from recrawl.sim.randomness import Streams, exponential, gamma, poisson, streams, uniform
+
+Noise = Literal["poisson", "item", "epoch", "change"] | None
+STEADY, POISSON, ITEM, EPOCH, CHANGE = range(5)
+_CODES: dict[Noise, int] = {None: STEADY, "poisson": POISSON, "item": ITEM, "epoch": EPOCH, "change": CHANGE}
+EXACT_ITEMS = 32.0
+
+
+class InflowLaw(NamedTuple):
+    """The law of every source's inflow, ready for the compiled draw."""
+
+    code: int
+    steady: FloatArray
+    rate: FloatArray
+    items: FloatArray
+    no_items: FloatArray
+    interest: FloatArray
+    shape: FloatArray
+    scale: FloatArray
+    shift: FloatArray
+
+
+def inflow_law(sources: Sources, noise: Noise) -> InflowLaw:
+    """The law for these sources, or an error if this noise does not fit them."""
+    if noise not in _CODES:
+        raise ParameterError("noise", "None, 'poisson', 'item', 'epoch' or 'change'", repr(noise))
+    fitting: tuple[Noise, ...] = (None, "change") if sources.kind == "changing" else (None, "poisson", "item", "epoch")
+    if noise not in fitting:
+        raise ParameterError("noise", f"one of {fitting} for {sources.kind} sources", repr(noise))
+    if noise is not None and sources.lifetime_form == "paper" and np.isfinite(sources.lifetime).any():
+        raise ParameterError("noise", "None where lifetimes take the paper's form (a mean, not a law)", repr(noise))
+    code = _CODES[noise]
+    rate, items = sources.decay_rate, sources.arrivals_per_slot
+    # E[ξⁿ]/ξ̄ⁿ is 1 for equal items, n! for exponential ones.
+    second, third = (2.0, 6.0) if code == ITEM else (1.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        k1 = items * -np.expm1(-rate) / rate
+        k2 = items * second * -np.expm1(-2 * rate) / (2 * rate)
+        k3 = items * third * -np.expm1(-3 * rate) / (3 * rate)
+        shape, scale = np.nan_to_num(4 * k2**3 / k3**2), np.nan_to_num(k3 / (2 * k2))
+        shift = np.nan_to_num(k1 - shape * scale)
+    return InflowLaw(code, sources.inflow, rate, items, np.exp(-items), sources.interest, shape, scale, shift)
+
+
+@njit(cache=True)
+def draw_inflow(law: InflowLaw, i: int, stream: Streams) -> float:
+    """One slot's inflow of source i, advancing its stream."""
+    if law.code == STEADY:
+        return law.steady[i]
+    if law.code == CHANGE:
+        return law.interest[i] if uniform(stream, i) < law.items[i] else 0.0
+    total = 0.0
+    if law.items[i] <= EXACT_ITEMS:
+        for _ in range(poisson(stream, i, law.items[i], law.no_items[i])):
+            fading = math.exp(-law.rate[i] * uniform(stream, i))
+            total += fading * exponential(stream, i) if law.code == ITEM else fading
+    else:
+        total = max(0.0, law.shift[i] + law.scale[i] * gamma(stream, i, law.shape[i]))
+    if law.code == EPOCH:
+        total *= exponential(stream, i)
+    return total * law.interest[i]
+
+
+@njit(cache=True)
+def draw_inflows(law: InflowLaw, stream: Streams, slots: int) -> FloatArray:
+    """The inflow of every source in each of some slots, one row per slot."""
+    out = np.empty((slots, len(law.steady)))
+    for t in range(slots):
+        for i in range(len(law.steady)):
+            out[t, i] = draw_inflow(law, i, stream)
+    return out
+
+
+def sample_inflow(sources: Sources, noise: Noise, size: int, seed: int = 0) -> FloatArray:
+    """`size` independent slots' inflows, one column per source: what `stochastic_index` is made from.
+
+    >>> from recrawl.records import Sources
+    >>> sample_inflow(Sources.ephemeral(2.0, 1.0, 0.5), "poisson", size=3).shape
+    (3, 1)
+    """
+    return draw_inflows(inflow_law(sources, noise), streams(seed, 0, len(sources)), size)

@@ -1,0 +1,226 @@
+"""`simulate`: policies in worlds, over many runs, with intervals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl import policies
+from recrawl.errors import ContractError, ParameterError
+from recrawl.kernels.price import check_budget
+from recrawl.policies.base import RankedPolicy
+from recrawl.policies.contract import Policy
+from recrawl.policies.relaxed import Relaxed
+from recrawl.policies.round_robin import RoundRobin
+from recrawl.policies.rules import GREEDY, OLDEST, Rule, rule_for
+from recrawl.policies.slotted import SlottedPolicy
+from recrawl.records import BoolArray, FloatArray, IntArray, Sources
+from recrawl.sim.compiled import run_ranked, run_relaxed, score_table
+from recrawl.sim.noise import Noise
+from recrawl.sim.randomness import streams
+from recrawl.sim.result import SimulationResult, Trajectory
+from recrawl.sim.worlds import Dynamics, SlottedWorld, dynamics_of
+
+# Costs that are not multiples of the budget's own fraction are counted to this part of it.
+COST_RESOLUTION = 2**24
+Progress = Callable[[int], None]
+
+
+def simulate(
+    world: Sources,
+    policy: Policy | str,
+    budget: float = 1,
+    steps: int = 1000,
+    runs: int = 1,
+    seed: int = 0,
+    noise: Noise = None,
+    observed: bool | npt.ArrayLike = False,
+    *,
+    progress: Progress | None = None,
+    compiled: bool = True,
+) -> SimulationResult:
+    """Run a policy in a world of sources.
+
+    Parameters
+        world: the sources
+        policy: a policy, or the name of one
+        budget: what may be spent per slot; what is not spent in a slot is lost, up to the cost of one crawl
+        steps: slots per run
+        runs: independent runs; run r of every policy meets the same world
+        seed: of the world; the policy has its own
+        noise: None (expected worth), "poisson", "item", "epoch" or "change"; see :mod:`recrawl.sim.noise`
+        observed: whether the policy is shown the worth, for all sources or one by one
+        progress: called with the number of runs that are done
+        compiled: False to step through the policy contract even where a compiled form exists
+
+    >>> table = Sources.ephemeral(arrival_rate=250, interest=[1, 0.7, 0.2, 0.08], decay=[0.7, 0.35, 0.7, 0.21])
+    >>> round(simulate(table, "whittle", budget=1, steps=1000).mean_reward, 3)
+    260.301
+    """
+    chosen = policies.make(policy) if isinstance(policy, str) else policy
+    check_budget(budget, world.cost)
+    for name, count in (("steps", steps), ("runs", runs)):
+        if not (isinstance(count, (int, np.integer)) and count >= 1):
+            raise ParameterError(name, "a whole number >= 1", count)
+    mask = _mask(observed, len(world))
+    one_run = _compiled_run(world, chosen, budget, noise, mask, seed, steps) if compiled else None
+    if one_run is None:
+        one_run = partial(_generic_run, world, chosen, budget, noise, mask, seed)
+    rewards, crawls, spent = np.zeros((runs, steps)), np.zeros((runs, len(world)), dtype=np.int64), np.zeros(runs)
+
+    def go(run: int) -> int:
+        spent[run] = one_run(run, rewards[run], crawls[run], np.empty((0, len(world))), np.empty((0, len(world)), bool))
+        return run
+
+    for done, _ in enumerate(_in_turn(go, runs, threads=one_run.func is not _generic_run), start=1):
+        if progress is not None:
+            progress(done)
+
+    def record() -> Trajectory:
+        states, actions = np.zeros((steps, len(world))), np.zeros((steps, len(world)), dtype=bool)
+        one_run(0, np.zeros(steps), np.zeros(len(world), dtype=np.int64), states, actions)
+        return states, actions
+
+    share = crawls.mean(axis=0) / steps
+    return SimulationResult(rewards, float(spent.mean() / steps), share, record)
+
+
+def _in_turn(go: Callable[[int], int], runs: int, threads: bool) -> Iterable[int]:
+    """Do every run; compiled ones release the interpreter lock and share the cores."""
+    if not threads or runs == 1:
+        return map(go, range(runs))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(go, range(runs)))
+
+
+def _mask(observed: bool | npt.ArrayLike, targets: int) -> BoolArray:
+    mask = np.asarray(observed, dtype=np.bool_)
+    if mask.shape not in ((), (targets,)):
+        raise ParameterError("observed", f"True, False or one of them per source ({targets})", f"shape {mask.shape}")
+    return np.ascontiguousarray(np.broadcast_to(mask, targets))
+
+
+def _compiled_run(
+    world: Sources, policy: Policy, budget: float, noise: Noise, mask: BoolArray, seed: int, steps: int
+) -> partial[float] | None:
+    """One compiled run as a function of its number and outputs, for the policies that have such a form."""
+    dynamics = dynamics_of(world, noise)
+    if type(policy) is Relaxed:
+        policy.start(len(world), 0.0, sources=world)
+        return partial(_relaxed_run, policy, rule_for(GREEDY, world), dynamics, mask, float(budget), seed)
+    rule = _rule_of(policy, world)
+    if rule is None:
+        return None
+    return partial(_ranked_run, rule, score_table(rule, steps), dynamics, mask, tokens(budget, world.cost), seed)
+
+
+def _rule_of(policy: Policy, world: Sources) -> Rule | None:
+    if type(policy) is RoundRobin:
+        return rule_for(OLDEST, world)
+    if isinstance(policy, SlottedPolicy):
+        policy.start(len(world), 0.0, sources=world)
+        return policy.ranking
+    return None
+
+
+def tokens(budget: float, cost: FloatArray) -> tuple[int, int, IntArray, int]:
+    """Budget and costs in whole units: (income per slot, most that can be kept, cost of each, units per token)."""
+    share = Fraction(budget).limit_denominator(10_000)
+    units = share.denominator * COST_RESOLUTION
+    income, costs = share.numerator * COST_RESOLUTION, np.maximum(1, np.rint(cost * units)).astype(np.int64)
+    return income, max(income, int(costs.max())), costs, units
+
+
+def _ranked_run(
+    rule: Rule,
+    table: FloatArray,
+    dynamics: Dynamics,
+    mask: BoolArray,
+    purse: tuple[int, int, IntArray, int],
+    seed: int,
+    run: int,
+    reward: FloatArray,
+    crawls: IntArray,
+    states: FloatArray,
+    actions: BoolArray,
+) -> float:
+    income, capacity, costs, units = purse
+    stream = streams(seed, run, len(mask))
+    spent = run_ranked(rule, dynamics, table, mask, stream, income, capacity, costs, reward, crawls, states, actions)
+    return float(spent) / units
+
+
+def _relaxed_run(
+    policy: Relaxed,
+    rule: Rule,
+    dynamics: Dynamics,
+    mask: BoolArray,
+    budget: float,
+    seed: int,
+    run: int,
+    reward: FloatArray,
+    crawls: IntArray,
+    states: FloatArray,
+    actions: BoolArray,
+) -> float:
+    stream = streams(seed, run, len(mask))
+    price, step = policy.first_price or 0.0, policy.step * policy.scale
+    return float(
+        run_relaxed(rule, dynamics, mask, stream, budget, price, step, policy.exponent, reward, crawls, states, actions)
+    )
+
+
+def _generic_run(
+    world: Sources,
+    policy: Policy,
+    budget: float,
+    noise: Noise,
+    mask: BoolArray,
+    seed: int,
+    run: int,
+    reward: FloatArray,
+    crawls: IntArray,
+    states: FloatArray,
+    actions: BoolArray,
+) -> float:
+    """One run through the policy contract."""
+    actor = policy.spawn(run) if isinstance(policy, RankedPolicy) else policy
+    actor.start(len(world), 0.0, sources=world)
+    place = SlottedWorld(world, noise, seed, run)
+    income, capacity, costs, units = tokens(budget, world.cost)
+    balance, spent = 0, 0
+    for slot in range(len(reward)):
+        if slot:
+            place.advance()
+        if slot < len(states):
+            states[slot] = place.worth
+        balance = min(balance + income, capacity)
+        allowance = float(budget) if actor.soft_budget else balance / units
+        ids = np.asarray(actor.choose(float(slot), allowance, place.states(mask) if mask.any() else None))
+        price = int(costs[ids].sum()) if len(ids) else 0
+        _check_choice(ids, len(world), price <= balance or actor.soft_budget, slot)
+        balance -= 0 if actor.soft_budget else price
+        spent += price
+        visits = place.crawl(ids, float(slot))
+        assert visits.worth is not None
+        reward[slot] = visits.worth.sum()
+        crawls[ids] += 1
+        if slot < len(actions):
+            actions[slot, ids] = True
+        actor.observe(visits)
+    return spent / units
+
+
+def _check_choice(ids: IntArray, targets: int, affordable: bool, slot: int) -> None:
+    if len(np.unique(ids)) < len(ids):
+        raise ContractError(f"slot {slot}: a target was chosen twice: {ids.tolist()}")
+    if len(ids) and not (ids.min() >= 0 and ids.max() < targets):
+        raise ContractError(f"slot {slot}: an unknown target was chosen: {ids.tolist()}")
+    if not affordable:
+        raise ContractError(f"slot {slot}: {len(ids)} targets were chosen, more than the budget pays for")

@@ -1,0 +1,116 @@
+"""A simulated world of sources in slotted time, and the interface the simulator asks of any world.
+
+The worth X of a source follows [tcns2018, (23)]: kept at α and topped up by the slot's inflow, reset by a crawl. With
+an exact lifetime M the inflow of M slots ago drops out, so the last M inflows are remembered. A page that changes is
+worth its importance from its first change on. A world reveals a worth only to a crawl, or where it is observed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+
+from recrawl.errors import ParameterError
+from recrawl.policies.rules import exact_lifetimes
+from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
+from recrawl.sim.noise import CHANGE, InflowLaw, Noise, draw_inflow, inflow_law
+from recrawl.sim.randomness import Streams, streams
+
+MOST_HISTORY = 100_000_000
+
+
+class Dynamics(NamedTuple):
+    """How worth evolves, for compiled code."""
+
+    law: InflowLaw
+    keep: FloatArray
+    lifetime: FloatArray
+    rows: int
+    """Slots of inflow history to keep; 1 where no lifetime is exact."""
+
+
+class World(Protocol):
+    """One run of a world, as the simulator steps through it."""
+
+    def states(self, observed: BoolArray) -> FloatArray:
+        """The worth of every target where it is observed, NaN elsewhere."""
+        ...
+
+    def crawl(self, ids: IntArray, now: float) -> Visits:
+        """Crawl these targets now: what each crawl showed, `worth` above all."""
+        ...
+
+    def advance(self) -> None:
+        """Let one slot pass."""
+        ...
+
+
+def dynamics_of(sources: Sources, noise: Noise) -> Dynamics:
+    """The dynamics of these sources under this noise."""
+    lifetime = exact_lifetimes(sources)
+    finite = lifetime[np.isfinite(lifetime)]
+    rows = int(finite.max()) if len(finite) else 1
+    if rows * len(sources) > MOST_HISTORY:
+        raise ParameterError("lifetime", f"short enough to remember ({MOST_HISTORY // len(sources)} slots)", rows)
+    return Dynamics(inflow_law(sources, noise), sources.decay_factor, lifetime, rows)
+
+
+@njit(cache=True)
+def next_worth(
+    dynamics: Dynamics, i: int, worth: float, slot: int, crawled: int, history: FloatArray, stream: Streams
+) -> float:
+    """The worth of source i in `slot`, given its worth one slot before (0 if crawled then) and when it was crawled."""
+    fresh = draw_inflow(dynamics.law, i, stream)
+    if dynamics.law.code == CHANGE:
+        return max(worth, fresh)
+    total = dynamics.keep[i] * worth + fresh
+    life = dynamics.lifetime[i]
+    if life < math.inf:
+        span = int(life)
+        row = slot % span
+        if slot - span > crawled:
+            total = max(0.0, total - dynamics.keep[i] ** life * history[row, i])
+        history[row, i] = fresh
+    return total
+
+
+@njit(cache=True)
+def advance_all(
+    dynamics: Dynamics, worth: FloatArray, slot: int, crawled: IntArray, history: FloatArray, stream: Streams
+) -> None:
+    """Move every source to `slot`, in place."""
+    for i in range(len(worth)):
+        worth[i] = next_worth(dynamics, i, worth[i], slot, crawled[i], history, stream)
+
+
+class SlottedWorld:
+    """One run of the world of some sources."""
+
+    def __init__(self, sources: Sources, noise: Noise, seed: int, run: int) -> None:
+        self.changing = sources.kind == "changing"
+        self.dynamics = dynamics_of(sources, noise)
+        self.stream = streams(seed, run, len(sources))
+        self.history = np.zeros((self.dynamics.rows, len(sources)))
+        self.worth = np.zeros(len(sources))
+        self.crawled = np.full(len(sources), -1, dtype=np.int64)
+        self.slot = -1
+        self.advance()
+
+    def states(self, observed: BoolArray) -> FloatArray:
+        """The worth where observed, NaN elsewhere."""
+        return np.where(observed, self.worth, np.nan)
+
+    def crawl(self, ids: IntArray, now: float) -> Visits:
+        """Collect the worth of these sources."""
+        collected = self.worth[ids]
+        self.worth[ids] = 0.0
+        self.crawled[ids] = self.slot
+        return Visits(ids, now, changed=collected > 0 if self.changing else None, worth=collected)
+
+    def advance(self) -> None:
+        """Let one slot pass."""
+        self.slot += 1
+        advance_all(self.dynamics, self.worth, self.slot, self.crawled, self.history, self.stream)
