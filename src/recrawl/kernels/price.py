@@ -52,7 +52,7 @@ def worth_at_price(price: float, ceiling: float, cost: float) -> float:
 
 
 @njit(cache=True)
-def _first_slot(
+def first_slot(
     price: float, rate: float, inflow: float, unbounded: float, ceiling: float, cost: float, lifetime: float
 ) -> float:
     """The smallest k ≥ 1 with γ_k ≥ price, inf if there is none; exact with respect to the computed γ_k."""
@@ -112,7 +112,7 @@ def _periods(
     spend = 0.0
     for n in range(len(which)):
         i = which[n]
-        k = _first_slot(price, rate[i], inflow[i], unbounded[i], ceiling[i], cost[i], lifetime[i])
+        k = first_slot(price, rate[i], inflow[i], unbounded[i], ceiling[i], cost[i], lifetime[i])
         out[n] = k
         spend += cost[i] / k
     return spend
