@@ -1,1 +1,68 @@
-"""The command line: one module per command, heavy parts imported only when a command runs."""
+"""The command line: one module per command, heavy parts imported only when a command runs.
+
+Every command's module is light; what it needs to work (NumPy, numba, rich, matplotlib) it imports inside the command.
+Errors that recrawl raises on purpose end a command with one line and exit status 2, Ctrl-C with 130.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from recrawl import __version__
+from recrawl.errors import RecrawlError
+
+COMMANDS = {
+    "reproduce": "recrawl.cli.reproduce",
+}
+USER_ERROR, INTERRUPTED = 2, 130
+
+
+class Commands(click.Group):
+    """Finds a command's module only when it is named or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, in the order they are meant to be read."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        home = COMMANDS.get(cmd_name)
+        if home is None:
+            return None
+        command = import_module(home).command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="recrawl", message="%(prog)s %(version)s")
+def recrawl() -> None:
+    """Decide what to recrawl, and when, so that every fetch counts."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    try:
+        status = recrawl.main(args=arguments, prog_name="recrawl", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _complain("interrupted", INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except RecrawlError as error:
+        return _complain(" ".join(str(error).split()), USER_ERROR)
+    return status if isinstance(status, int) else 0
+
+
+def _complain(message: str, status: int) -> int:
+    click.echo(f"recrawl: {message}", err=True)
+    return status

@@ -1,0 +1,97 @@
+"""What commands show while they work and when they are done: bars in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from recrawl.papers.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recrawl.report.tables import Table
+
+
+def console() -> Console:
+    """Where results go."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def note() -> Console:
+    """Where progress goes: standard error, so that results can be piped."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress_shown() -> Iterator[Progress]:
+    """A progress function that draws one bar per piece of work, or prints a line as each ends."""
+    out = note()
+    if out.is_terminal:
+        with _bars(out) as progress:
+            yield progress
+    else:
+        yield _Lines()
+
+
+@contextmanager
+def _bars(out: Console) -> Iterator[Progress]:
+    from rich import progress as rich_progress
+
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(bar_width=28),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TimeElapsedColumn(),
+    )
+    with rich_progress.Progress(*columns, console=out) as bars:
+        tasks: dict[str, rich_progress.TaskID] = {}
+
+        def progress(what: str, share: float) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=1.0)
+            bars.update(tasks[what], completed=share)
+
+        yield progress
+
+
+class _Lines:
+    """One plain line when a piece of work ends."""
+
+    def __init__(self) -> None:
+        self.began: dict[str, float] = {}
+
+    def __call__(self, what: str, share: float) -> None:
+        began = self.began.setdefault(what, time.monotonic())
+        if share >= 1:
+            import click
+
+            click.echo(f"{what}: {time.monotonic() - began:.1f} s", err=True)
+
+
+def show_table(table: Table, out: Console | None = None) -> None:
+    """Print a table whose numbers line up; running text is left to the report."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from recrawl.report.tables import Badge
+
+    tones = {"good": "green", "bad": "dark_orange", "plain": "dim"}
+    grid = RichTable(header_style="bold", title=table.caption or None, title_justify="left", title_style="")
+    numeric, texts = table.numeric(), table.texts()
+    shown = [place for place, column in enumerate(table.columns) if not column.wide]
+    for place in shown:
+        grid.add_column(table.columns[place].name, justify="right" if numeric[place] else "left", no_wrap=True)
+    for row, row_texts in zip(table.rows, texts, strict=True):
+        cells = []
+        for place in shown:
+            cell = row[place]
+            cells.append(Text(row_texts[place], style=tones[cell.tone] if isinstance(cell, Badge) else ""))
+        grid.add_row(*cells)
+    (out or console()).print(grid)

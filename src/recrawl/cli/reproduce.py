@@ -1,0 +1,37 @@
+"""`recrawl reproduce`: the papers, published beside measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(name="reproduce")
+@click.argument("paper", default="all")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/papers"), show_default=True,
+              help="Directory for report.html, results.json and figures/.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Fewer runs: seconds instead of minutes, wider intervals.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every simulated world.")
+def command(paper: str, out: Path, quick: bool, seed: int) -> None:
+    """Reproduce a PAPER, or all of them: every number and figure, published beside measured.
+
+    PAPER is the key of a paper, such as tcns2018, or "all".
+    """
+    from recrawl.cli.console import console, progress_shown, show_table
+    from recrawl.papers import registry
+    from recrawl.papers.reproduction import prepare, write
+    from recrawl.papers.results import results_table
+
+    papers = registry.chosen(paper)
+    prepare(out)
+    with progress_shown() as progress:
+        found = [registry.reproduce(name, quick, seed, progress) for name in papers]
+        progress("writing the report", 0.0)
+        path = write(found, out, how=f"recrawl reproduce {paper}{' --quick' if quick else ''} --seed {seed}")
+        progress("writing the report", 1.0)
+    screen = console()
+    for each in found:
+        show_table(results_table(each.results, caption=each.title), screen)
+        screen.print(each.lead)
+    screen.print(f"report: {path}", soft_wrap=True)

@@ -1,0 +1,32 @@
+"""Which papers can be reproduced: key → module with ``reproduce(quick, seed, progress) -> Reproduction``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import cast
+
+from recrawl.errors import ParameterError
+from recrawl.papers.progress import Progress, silent
+from recrawl.papers.reproduction import Reproduction
+
+PAPERS = {
+    "tcns2018": "recrawl.papers.tcns2018",
+}
+EVERYTHING = "all"
+
+
+def chosen(paper: str) -> tuple[str, ...]:
+    """The papers meant by a name: one, or all."""
+    if paper == EVERYTHING:
+        return tuple(PAPERS)
+    if paper not in PAPERS:
+        raise ParameterError("paper", f"one of {', '.join(PAPERS)} or {EVERYTHING}", repr(paper))
+    return (paper,)
+
+
+def reproduce(paper: str, quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+    """Reproduce one paper; `quick` does fewer runs."""
+    (name,) = chosen(paper)
+    work = cast(Callable[[bool, int, Progress], Reproduction], import_module(PAPERS[name]).reproduce)
+    return work(quick, seed, progress)
