@@ -62,6 +62,11 @@ class InflowLaw:
         return largest * math.sqrt(variance / (1.0 - self.decay_factor**2))
 
     @property
+    def reachable(self) -> float:
+        """The worth that a source can approach but never pass."""
+        return float(self.points[-1]) / (1.0 - self.decay_factor)
+
+    @property
     def is_constant(self) -> bool:
         """Whether every slot brings the same inflow."""
         return len(self.points) == 1
@@ -114,10 +119,9 @@ def distinct(nodes: FloatArray, gap: float) -> FloatArray:
     return apart
 
 
-def highest_worth(law: InflowLaw) -> float:
-    """How far up an index is worth tabulating: beyond eight spreads nothing happens, nor above what can be reached."""
-    largest = float(law.points[-1])
-    return min(max(law.ceiling + 8.0 * law.spread, largest), largest / (1.0 - law.decay_factor))
+def highest_worth(law: InflowLaw, spreads: float = 8.0) -> float:
+    """How far up an index is worth tabulating: a number of spreads above the ceiling, but not above what is reached."""
+    return min(max(law.ceiling + spreads * law.spread, float(law.points[-1])), law.reachable)
 
 
 @njit(cache=True)
@@ -159,9 +163,14 @@ def step_from(
     return above
 
 
+@njit(cache=True)
+def _all_steps(nodes: FloatArray, points: FloatArray, weights: FloatArray, decay_factor: float) -> FloatArray:
+    matrix = np.zeros((len(nodes), len(nodes)))
+    for i in range(len(nodes)):
+        step_from(decay_factor * nodes[i], nodes, points, weights, 0, matrix[i])
+    return matrix
+
+
 def transitions(law: InflowLaw, nodes: FloatArray) -> FloatArray:
     """The passive chain as a dense matrix over the nodes; rows fall short of 1 by what lands above the last node."""
-    matrix = np.zeros((len(nodes), len(nodes)))
-    for i, y in enumerate(nodes):
-        step_from(law.decay_factor * y, nodes, law.points, law.weights, 0, matrix[i])
-    return matrix
+    return _all_steps(nodes, law.points, law.weights, law.decay_factor)

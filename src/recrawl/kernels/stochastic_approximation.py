@@ -34,7 +34,7 @@ from numba import njit
 from recrawl.kernels.inflow_chain import InflowLaw, grid, transitions
 from recrawl.records import FloatArray
 
-NODES = 200
+NODES = 100
 STEP_EXPONENT = 0.7
 DAMPING = 0.5
 LONGEST_GAIN = 50.0
@@ -138,7 +138,7 @@ def approximated_index(
     law: InflowLaw, threshold: float, cost: float = 1.0, *, steps: int = 20_000, seed: int = 0, nodes: int = NODES
 ) -> float:
     """γ at one threshold by the stochastic approximation (32)."""
-    if threshold == 0.0 or law.mean == 0.0:
+    if threshold == 0.0 or threshold >= law.reachable:
         return threshold / cost
     worths = grid(law, threshold, nodes)
     chain, reached, from_threshold = _chain_below(law, worths)
@@ -163,7 +163,7 @@ def two_time_scale_index(
     law: InflowLaw, threshold: float, cost: float = 1.0, *, steps: int = 10_000, seed: int = 0, nodes: int = NODES
 ) -> float:
     """γ at one threshold by the two-time-scale scheme (33)–(35), corrected and damped."""
-    if threshold == 0.0 or law.mean == 0.0:
+    if threshold == 0.0 or threshold >= law.reachable:
         return threshold / cost
     worths = grid(law, threshold, nodes)
     chain, reached, _ = _chain_below(law, worths)

@@ -181,7 +181,7 @@ def _renewal_table(law: InflowLaw, cost: float) -> tuple[FloatArray, FloatArray]
 def _approximate_table(
     law: InflowLaw, cost: float, method: Method, thresholds: FloatArray | None, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    worths = thresholds if thresholds is not None else np.linspace(0.0, highest_worth(law), 25)
+    worths = thresholds if thresholds is not None else np.linspace(0.0, highest_worth(law, spreads=3.0), 25)
     worths = distinct(np.concatenate([[0.0], worths]), 0.0)
     learn = approximated_index if method == "approximation" else two_time_scale_index
     values = [learn(law, float(a), cost, seed=seed) for a in worths[1:]]
