@@ -195,7 +195,14 @@ class Sources:
         if not self.saturates:
             return self.ceiling
         kept = -np.expm1(-self.decay_rate * self.lifetime)
-        return np.divide(self.ceiling, kept, out=np.zeros_like(kept), where=kept > 0)
+        unbounded = np.divide(self.ceiling, kept, out=np.zeros_like(kept), where=kept > 0)
+        unbounded.setflags(write=False)
+        return unbounded
+
+    @property
+    def exact_lifetime(self) -> FloatArray:
+        """Slots after which worth stops growing: the lifetime in its exact form, else inf."""
+        return np.where(self.lifetime_form == "exact", self.lifetime, np.inf)
 
     @property
     def saturates(self) -> bool:

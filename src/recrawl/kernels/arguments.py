@@ -31,7 +31,10 @@ def aligned(arrays: dict[str, FloatArray]) -> tuple[list[FloatArray], tuple[int,
     except ValueError as error:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ParameterError("shapes", "broadcastable against each other", shapes) from error
-    return [np.broadcast_to(array, shape).reshape(-1) for array in arrays.values()], shape
+    flat = [np.broadcast_to(array, shape).reshape(-1) for array in arrays.values()]
+    for array in flat:
+        array.setflags(write=False)  # a writable array is another type to the compiler: one compilation is enough
+    return flat, shape
 
 
 def shaped(out: FloatArray, shape: tuple[int, ...]) -> FloatArray | float:

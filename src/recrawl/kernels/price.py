@@ -152,14 +152,13 @@ def periods_at(sources: Sources, price: float) -> FloatArray:
 def _columns(
     sources: Sources,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    lifetime = sources.lifetime if sources.lifetime_form == "exact" else np.full(len(sources), np.inf)
     return (
         sources.decay_rate,
         sources.inflow,
         sources.unbounded_ceiling,
         sources.ceiling,
         sources.cost,
-        lifetime,
+        sources.exact_lifetime,
     )
 
 

@@ -16,6 +16,13 @@ _HOMES = {
     "myopic": ("greedy", "Myopic"),
     "round_robin": ("round_robin", "RoundRobin"),
     "single": ("single", "Single"),
+    "learned_whittle": ("learned_whittle", "LearnedWhittle"),
+    "uniform": ("uniform", "Uniform"),
+    "static": ("static", "Static"),
+    "thompson": ("thompson", "Thompson"),
+    "fg_dqn": ("fg_dqn", "FgDqn"),
+    "thompson_then_dqn": ("thompson_then_dqn", "ThompsonThenDqn"),
+    "lspe": ("lspe", "Lspe"),
 }
 NAMES = tuple(_HOMES)
 

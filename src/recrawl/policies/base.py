@@ -16,7 +16,7 @@ import numpy.typing as npt
 from recrawl.errors import ParameterError
 from recrawl.policies.contract import Beliefs
 from recrawl.records import FloatArray, IntArray, Sources, Visits
-from recrawl.scheduling.ranking import ROUNDING, affordable, first_of_each, top
+from recrawl.scheduling.spending import ROUNDING, affordable, first_of_each, top
 
 
 class RankedPolicy:
@@ -73,16 +73,22 @@ class RankedPolicy:
         """The subclass's part of `start`."""
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
-        """The most wanted targets that may be crawled and that the budget pays for."""
+        """The most wanted targets that may be crawled, as far as the budget pays (or, if it is soft, all wanted)."""
         scores = np.where(self.allowed(now), self.rank(now, self._observed(states)), -np.inf)
-        if self.groups is None:
-            most = int(min(len(scores), (budget + ROUNDING) // self.cost.min()))
-            ranked = top(scores, most)
-        else:
-            ranked = first_of_each(top(scores, len(scores)), self.groups)
-        chosen = affordable(ranked, self.cost, budget)
+        most = len(scores)
+        if self.groups is None and not self.soft_budget:
+            most = int(min(most, (budget + ROUNDING) // self.cost.min()))
+        chosen = top(scores, most)
+        if self.groups is not None:
+            chosen = first_of_each(chosen, self.groups)
+        if not self.soft_budget:
+            chosen = affordable(chosen, self.cost, budget)
         self.away[chosen] = True
+        self.pay(budget, float(self.cost[chosen].sum()))
         return chosen
+
+    def pay(self, budget: float, spent: float) -> None:
+        """Told what a choice spent of which budget; nothing by default."""
 
     def allowed(self, now: float) -> npt.NDArray[np.bool_]:
         """Which targets may be chosen at `now`."""

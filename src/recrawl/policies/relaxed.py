@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from recrawl.errors import ParameterError
 from recrawl.kernels.price import worth_at_price
 from recrawl.kernels.slotted_index import worth_after
 from recrawl.policies.base import RankedPolicy
-from recrawl.policies.rules import exact_lifetimes
-from recrawl.records import FloatArray, IntArray
+from recrawl.records import FloatArray
 
 
 @njit(cache=True)
@@ -57,55 +56,49 @@ class Relaxed(RankedPolicy):
         """Start at the first price, every source crawled one slot ago."""
         assert self.sources is not None
         self.last = np.full(len(self.last), now - 1.0)
-        self.lifetime = exact_lifetimes(self.sources)
+        self.lifetime = self.sources.exact_lifetime
         self.scale = float((self.sources.ceiling / self.sources.cost).mean())
         self.price = 0.0 if self.first_price is None else float(self.first_price)
         self.calls = 0
 
-    def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
-        """Everything that pays at the current price, dearest first; may cost more or less than the budget."""
+    def rank(self, now: float, states: FloatArray | None) -> FloatArray:
+        """Worth per cost of everything that pays at the current price."""
         assert self.sources is not None
-        observed = self._observed(states)
-        worth = _worths(
-            now - self.last,
-            np.full(len(self.last), np.nan) if observed is None else observed,
+        slots = now - self.last
+        unseen = np.full(len(slots), np.nan) if states is None else states
+        return _paying(
+            self.price,
+            slots,
+            unseen,
             self.sources.decay_rate,
             self.sources.unbounded_ceiling,
+            self.sources.ceiling,
+            self.sources.cost,
             self.lifetime,
         )
-        chosen = _paying(worth, self.price, now - self.last, self.sources.ceiling, self.sources.cost, self.lifetime)
-        ids = np.flatnonzero(chosen & self.allowed(now))
-        ids = ids[np.lexsort((ids, -worth[ids] / self.cost[ids]))]
+
+    def pay(self, budget: float, spent: float) -> None:
+        """Move the price by what was spent."""
         step = self.step * self.scale / (self.calls + 1.0) ** self.exponent
-        self.price = next_price(self.price, step, budget, float(self.cost[ids].sum()))
+        self.price = next_price(self.price, step, budget, spent)
         self.calls += 1
-        self.away[ids] = True
-        return ids
-
-
-@njit(cache=True)
-def _worths(
-    slots: FloatArray, states: FloatArray, rate: FloatArray, unbounded: FloatArray, lifetime: FloatArray
-) -> FloatArray:
-    out = np.empty(len(slots))
-    for i in range(len(slots)):
-        if np.isnan(states[i]):
-            out[i] = worth_after(min(slots[i], lifetime[i]), rate[i], unbounded[i])
-        else:
-            out[i] = states[i]
-    return out
 
 
 @njit(cache=True)
 def _paying(
-    worth: FloatArray,
     price: float,
     slots: FloatArray,
+    states: FloatArray,
+    rate: FloatArray,
+    unbounded: FloatArray,
     ceiling: FloatArray,
     cost: FloatArray,
     lifetime: FloatArray,
-) -> npt.NDArray[np.bool_]:
-    out = np.empty(len(worth), dtype=np.bool_)
-    for i in range(len(worth)):
-        out[i] = pays(worth[i], price, slots[i], ceiling[i], cost[i], lifetime[i])
+) -> FloatArray:
+    out = np.empty(len(slots))
+    for i in range(len(slots)):
+        worth = states[i]
+        if math.isnan(worth):
+            worth = worth_after(min(slots[i], lifetime[i]), rate[i], unbounded[i])
+        out[i] = worth / cost[i] if pays(worth, price, slots[i], ceiling[i], cost[i], lifetime[i]) else -math.inf
     return out

@@ -54,16 +54,11 @@ def rule_for(
         sources.unbounded_ceiling,
         sources.ceiling,
         sources.cost,
-        exact_lifetimes(sources),
+        sources.exact_lifetime,
         nothing if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
         thresholds,
         values,
     )
-
-
-def exact_lifetimes(sources: Sources) -> FloatArray:
-    """Slots after which worth stops growing: the lifetime in its exact form, else never."""
-    return sources.lifetime if sources.saturates else np.full(len(sources), np.inf)
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
+from recrawl.kernels.slotted_index import worth_after
 from recrawl.policies.relaxed import next_price, pays
 from recrawl.policies.rules import WHITTLE, Rule, looks, score_after, score_of_state
 from recrawl.records import BoolArray, FloatArray, IntArray
@@ -141,7 +142,7 @@ def run_ranked(
     observed: BoolArray,
     stream: Streams,
     income: int,
-    capacity: int,
+    kept: int,
     cost_units: IntArray,
     reward: FloatArray,
     crawls: IntArray,
@@ -161,7 +162,7 @@ def run_ranked(
         advance_all(dynamics, worth, slot, crawled, history, stream)
         if slot < len(states):
             states[slot] = worth
-        balance = min(balance + income, capacity)
+        balance = min(balance, kept) + income
         most = min(n, balance // cheapest)
         if most == 0:
             continue
@@ -212,7 +213,7 @@ def run_relaxed(
         spent = 0.0
         for i in range(n):
             k = float(slot - crawled[i])
-            seen = worth[i] if observed[i] else score_after(rule, i, k) * rule.cost[i]
+            seen = worth[i] if observed[i] else worth_after(min(k, rule.lifetime[i]), rule.rate[i], rule.unbounded[i])
             if pays(seen, price, k, rule.ceiling[i], rule.cost[i], rule.lifetime[i]):
                 spent += rule.cost[i]
                 reward[slot] += worth[i]

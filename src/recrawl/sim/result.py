@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from recrawl.records import BoolArray, FloatArray
+from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.sim.metrics import interval95
 
 Trajectory = tuple[FloatArray, BoolArray]
@@ -22,12 +22,14 @@ class SimulationResult:
         rewards: worth collected, one row per run, one column per slot
         spend: cost per slot, averaged over slots and runs; what a soft budget must be judged by
         crawl_share: share of the slots in which each source was crawled, averaged over runs
+        crawls: how often each source was crawled, one row per run
     """
 
     rewards: FloatArray
     spend: float
     crawl_share: FloatArray
     _record: Callable[[], Trajectory] = field(repr=False)
+    crawls: IntArray = field(repr=False)
 
     @property
     def mean_reward(self) -> float:

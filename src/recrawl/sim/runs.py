@@ -18,10 +18,11 @@ from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import Policy
 from recrawl.policies.relaxed import Relaxed
 from recrawl.policies.round_robin import RoundRobin
-from recrawl.policies.rules import GREEDY, OLDEST, Rule, rule_for
+from recrawl.policies.rules import OLDEST, Rule, rule_for
 from recrawl.policies.slotted import SlottedPolicy
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources
 from recrawl.sim.compiled import run_ranked, run_relaxed, score_table
+from recrawl.sim.grouped_pages import GroupedPages, GroupedWorld
 from recrawl.sim.noise import Noise
 from recrawl.sim.randomness import streams
 from recrawl.sim.result import SimulationResult, Trajectory
@@ -33,7 +34,7 @@ Progress = Callable[[int], None]
 
 
 def simulate(
-    world: Sources,
+    world: Sources | GroupedPages,
     policy: Policy | str,
     budget: float = 1,
     steps: int = 1000,
@@ -48,9 +49,9 @@ def simulate(
     """Run a policy in a world of sources.
 
     Parameters
-        world: the sources
+        world: the sources, or groups of pages as arms
         policy: a policy, or the name of one
-        budget: what may be spent per slot; what is not spent in a slot is lost, up to the cost of one crawl
+        budget: what may be spent per slot; what is left over is kept only up to the cost of one crawl
         steps: slots per run
         runs: independent runs; run r of every policy meets the same world
         seed: of the world; the policy has its own
@@ -69,7 +70,9 @@ def simulate(
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ParameterError(name, "a whole number >= 1", count)
     mask = _mask(observed, len(world))
-    one_run = _compiled_run(world, chosen, budget, noise, mask, seed, steps) if compiled else None
+    one_run = None
+    if compiled and isinstance(world, Sources):
+        one_run = _compiled_run(world, chosen, budget, noise, mask, seed, steps)
     if one_run is None:
         one_run = partial(_generic_run, world, chosen, budget, noise, mask, seed)
     rewards, crawls, spent = np.zeros((runs, steps)), np.zeros((runs, len(world)), dtype=np.int64), np.zeros(runs)
@@ -88,7 +91,7 @@ def simulate(
         return states, actions
 
     share = crawls.mean(axis=0) / steps
-    return SimulationResult(rewards, float(spent.mean() / steps), share, record)
+    return SimulationResult(rewards, float(spent.mean() / steps), share, record, crawls)
 
 
 def _in_turn(go: Callable[[int], int], runs: int, threads: bool) -> Iterable[int]:
@@ -113,7 +116,7 @@ def _compiled_run(
     dynamics = dynamics_of(world, noise)
     if type(policy) is Relaxed:
         policy.start(len(world), 0.0, sources=world)
-        return partial(_relaxed_run, policy, rule_for(GREEDY, world), dynamics, mask, float(budget), seed)
+        return partial(_relaxed_run, policy, rule_for(OLDEST, world), dynamics, mask, float(budget), seed)
     rule = _rule_of(policy, world)
     if rule is None:
         return None
@@ -130,11 +133,14 @@ def _rule_of(policy: Policy, world: Sources) -> Rule | None:
 
 
 def tokens(budget: float, cost: FloatArray) -> tuple[int, int, IntArray, int]:
-    """Budget and costs in whole units: (income per slot, most that can be kept, cost of each, units per token)."""
+    """Budget and costs in whole units: (income per slot, most that is kept unspent, cost of each, units per token).
+
+    Kept is less than the dearest crawl, so that fractions and dear crawls add up over slots and nothing else does.
+    """
     share = Fraction(budget).limit_denominator(10_000)
     units = share.denominator * COST_RESOLUTION
     income, costs = share.numerator * COST_RESOLUTION, np.maximum(1, np.rint(cost * units)).astype(np.int64)
-    return income, max(income, int(costs.max())), costs, units
+    return income, int(costs.max()) - 1, costs, units
 
 
 def _ranked_run(
@@ -150,9 +156,9 @@ def _ranked_run(
     states: FloatArray,
     actions: BoolArray,
 ) -> float:
-    income, capacity, costs, units = purse
+    income, kept, costs, units = purse
     stream = streams(seed, run, len(mask))
-    spent = run_ranked(rule, dynamics, table, mask, stream, income, capacity, costs, reward, crawls, states, actions)
+    spent = run_ranked(rule, dynamics, table, mask, stream, income, kept, costs, reward, crawls, states, actions)
     return float(spent) / units
 
 
@@ -177,7 +183,7 @@ def _relaxed_run(
 
 
 def _generic_run(
-    world: Sources,
+    world: Sources | GroupedPages,
     policy: Policy,
     budget: float,
     noise: Noise,
@@ -191,16 +197,20 @@ def _generic_run(
 ) -> float:
     """One run through the policy contract."""
     actor = policy.spawn(run) if isinstance(policy, RankedPolicy) else policy
-    actor.start(len(world), 0.0, sources=world)
-    place = SlottedWorld(world, noise, seed, run)
-    income, capacity, costs, units = tokens(budget, world.cost)
+    place: SlottedWorld | GroupedWorld
+    if isinstance(world, GroupedPages):
+        place, known = GroupedWorld(world, noise, seed, run), world.arms
+    else:
+        place, known = SlottedWorld(world, noise, seed, run), world
+    actor.start(len(world), 0.0, sources=known)
+    income, kept, costs, units = tokens(budget, world.cost)
     balance, spent = 0, 0
     for slot in range(len(reward)):
         if slot:
             place.advance()
         if slot < len(states):
             states[slot] = place.worth
-        balance = min(balance + income, capacity)
+        balance = min(balance, kept) + income
         allowance = float(budget) if actor.soft_budget else balance / units
         ids = np.asarray(actor.choose(float(slot), allowance, place.states(mask) if mask.any() else None))
         price = int(costs[ids].sum()) if len(ids) else 0

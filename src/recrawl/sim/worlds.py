@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import ParameterError
-from recrawl.policies.rules import exact_lifetimes
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
 from recrawl.sim.noise import CHANGE, InflowLaw, Noise, draw_inflow, inflow_law
 from recrawl.sim.randomness import Streams, streams
@@ -50,7 +49,7 @@ class World(Protocol):
 
 def dynamics_of(sources: Sources, noise: Noise) -> Dynamics:
     """The dynamics of these sources under this noise."""
-    lifetime = exact_lifetimes(sources)
+    lifetime = sources.exact_lifetime
     finite = lifetime[np.isfinite(lifetime)]
     rows = int(finite.max()) if len(finite) else 1
     if rows * len(sources) > MOST_HISTORY:

@@ -1,0 +1,17 @@
+"""Targets at random, each as likely as the other [icc2021, §IV]."""
+
+from __future__ import annotations
+
+from recrawl.policies.base import RankedPolicy
+from recrawl.records import FloatArray
+
+
+class Uniform(RankedPolicy):
+    """A fresh random order at every choice; needs no parameters and learns nothing."""
+
+    def rank(self, now: float, states: FloatArray | None) -> FloatArray:
+        """Random numbers."""
+        return self.random.random(len(self.last))
+
+    def grow(self, count: int) -> None:
+        """Nothing is kept per target."""

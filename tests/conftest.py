@@ -1,0 +1,31 @@
+"""Settings every test shares."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _fingerprint_of_compiled_code() -> str:
+    """Changes whenever a compiled function may have changed.
+
+    Numba recompiles a cached function when its own file changes, not when a function it calls in another file does.
+    """
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_bytes()
+        if b"njit" in text:
+            digest.update(text)
+    return digest.hexdigest()[:16]
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba" / _fingerprint_of_compiled_code()))
+
+# Compiling on first use makes a first example slow; that says nothing about the code under test.
+settings.register_profile("recrawl", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("recrawl")
