@@ -81,7 +81,7 @@ def inflow_law(sample: npt.ArrayLike, decay_factor: float) -> InflowLaw:
     if alpha.ndim:
         raise ParameterError("decay_factor", "one number in [0, 1)", f"shape {alpha.shape}")
     points, counts = np.unique(values, return_counts=True)
-    if points[-1] / (1.0 - float(alpha)) > np.finfo(np.float64).max / 1e3:
+    if points[-1] > (1.0 - float(alpha)) * np.finfo(np.float64).max / 1e3:
         raise ParameterError("sample", "small enough that sample / (1 - decay_factor) is finite", points[-1])
     if len(points) > GROUPS:
         groups = np.array_split(np.sort(values), GROUPS)
