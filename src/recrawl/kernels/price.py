@@ -63,11 +63,11 @@ def first_slot(
     rest = (unbounded - owed) / unbounded
     guess = NEVER
     if rest > 0.0 and rate > 0.0:
-        guess = 1.0 * math.ceil(ripening(owed / unbounded, rest) / rate)
+        guess = np.ceil(ripening(owed / unbounded, rest) / rate)
     k = min(max(guess, 1.0), lifetime)
     if math.isinf(k):
         # The price is the ceiling itself: reached only where rounding makes γ_k equal to it.
-        k = math.ceil(746.0 / rate) if rate > 0.0 else NEVER
+        k = np.ceil(746.0 / rate) if rate > 0.0 else NEVER
         if math.isinf(k):
             return NEVER
     step = 1.0
