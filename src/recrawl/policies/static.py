@@ -11,7 +11,7 @@ from recrawl.errors import ParameterError
 from recrawl.kernels.static_allocation import static_allocation
 from recrawl.policies.base import RankedPolicy
 from recrawl.records import FloatArray, IntArray, checked
-from recrawl.scheduling.ranking import affordable, first_of_each
+from recrawl.scheduling.spending import affordable, first_of_each
 
 
 class Static(RankedPolicy):
@@ -67,6 +67,7 @@ class Static(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """One draw from the lottery for this budget."""
+        self._observed(states)
         if budget <= 0:
             return np.empty(0, dtype=np.int64)
         if budget != self.drawn_for:

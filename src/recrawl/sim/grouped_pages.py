@@ -52,7 +52,7 @@ class GroupedPages:
             place = int(np.argmax(count != np.floor(count)))
             raise ParameterError("pages_per_group", expected, count[place], (place,))
         arms = Sources.changing(change_probability, importance, cost)
-        if count.ndim != 1 or len(count) not in (1, len(arms)) and len(arms) > 1:
+        if count.ndim != 1 or (len(arms) > 1 and len(count) not in (1, len(arms))):
             raise ParameterError("pages_per_group", f"one per group ({len(arms)})", f"shape {count.shape}")
         if len(arms) < len(count):
             arms = arms.take(np.zeros(len(count), dtype=np.int64))
