@@ -105,9 +105,9 @@ def features(x: FloatArray) -> FloatArray:
     """φ(x) = (x₁ … x_N, x₁², x₁x₂, …, x_N²)."""
     n = len(x)
     out = np.empty(feature_count(n))
-    out[:n] = x
     at = n
     for i in range(n):
+        out[i] = x[i]
         for j in range(i, n):
             out[at] = x[i] * x[j]
             at += 1
@@ -127,10 +127,28 @@ def critic_step(kind: int, gain: float, n: int) -> float:
 
 
 @njit(cache=True)
+def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """A matrix times a vector; for a dozen features a loop is as fast as BLAS and compiles at once."""
+    out = np.zeros(len(vector))
+    for i in range(len(vector)):
+        for j in range(len(vector)):
+            out[i] += matrix[i, j] * vector[j]
+    return out
+
+
+@njit(cache=True)
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True)
 def sherman_morrison(inverse: FloatArray, phi: FloatArray, step: float) -> None:
     """Turn B⁻¹ into ((1 − b)B + bφφᵀ)⁻¹ in place."""
-    column = inverse @ phi
-    scale = step / (1.0 - step + step * (phi @ column))
+    column = _times(inverse, phi)
+    scale = step / (1.0 - step + step * _dot(phi, column))
     for i in range(len(phi)):
         for j in range(len(phi)):
             inverse[i, j] = (inverse[i, j] - scale * column[i] * column[j]) / (1.0 - step)
@@ -146,8 +164,7 @@ def _solve_symmetric(matrix: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.N
     for k in range(size):
         pivot = matrix[k, k]
         if pivot == 0.0:
-            right[:] = np.nan
-            return right
+            return np.full_like(right, np.nan)
         for i in range(k + 1, size):
             factor = matrix[i, k] / pivot
             right[i] -= factor * right[k]
@@ -189,15 +206,47 @@ def improve_critic(learner: Learner, settings: Settings, phi: FloatArray, after:
         for j in range(len(phi)):
             gram[i, j] += gram_step * (phi[i] * phi[j] - gram[i, j])
             drift[i, j] += step * (phi[i] * (after[j] - phi[j]) - drift[i, j])
-    right = drift @ learner.value_weights + target
+    right = _times(drift, learner.value_weights)
+    for i in range(len(phi)):
+        right[i] += target[i]
     if settings.inverse == SHERMAN_MORRISON:
         sherman_morrison(learner.gram_inverse, phi, gram_step)
-        move = learner.gram_inverse @ right
+        move = _times(learner.gram_inverse, right)
     elif settings.inverse == TIKHONOV:
         move = tikhonov_solve(gram, right, settings.regularisation)
     else:
         move = plain_solve(gram, right)
-    learner.value_weights[:] += settings.critic_gain * move
+    for i in range(len(phi)):
+        learner.value_weights[i] += settings.critic_gain * move[i]
+
+
+@njit(cache=True)
+def improve_actor(
+    learner: Learner, settings: Settings, x: FloatArray, crawled: BoolArray, decided: BoolArray, earned: float
+) -> None:
+    """One step of (9) along (8); `earned` is what the action and the state after it are worth."""
+    parameters = learner.threshold_parameters
+    threshold = thresholds(parameters, x, settings.low, settings.high)
+    probability = crawl_probabilities(x, threshold, settings.sharpness)
+    gradient = log_gradient(x, crawled, decided, probability, settings.sharpness)
+    step = actor_step(settings.actor_steps, settings.actor_step_gain, learner.counts[0])
+    for i in range(len(x)):
+        for j in range(3):
+            parameters[i, j] += step * earned * gradient[i, j]
+
+
+@njit(cache=True)
+def _all_finite(values: FloatArray) -> bool:
+    finite = True
+    for value in values.flat:
+        finite = finite and math.isfinite(value)
+    return finite
+
+
+@njit(cache=True)
+def _put_back(values: FloatArray, old: FloatArray) -> None:
+    for i in range(values.size):
+        values.flat[i] = old.flat[i]
 
 
 @njit(cache=True)
@@ -208,23 +257,18 @@ def learn_transition(
     if learner.counts[1] > 0:
         return
     learner.counts[0] += 1
-    n = learner.counts[0]
-    collected = 0.0
+    collected, total = 0.0, 0.0
     for i in range(len(x)):
+        total += x[i]
         if crawled[i]:
             collected += x[i]
     parameters, weights = learner.threshold_parameters, learner.value_weights
     old_parameters, old_weights = parameters.copy(), weights.copy()
     phi, phi_after = features(x), features(after)
-
-    threshold = thresholds(parameters, x, settings.low, settings.high)
-    probability = crawl_probabilities(x, threshold, settings.sharpness)
-    earned = weights @ phi_after + (collected if settings.collected else 0.0)
-    step = actor_step(settings.actor_steps, settings.actor_step_gain, n)
-    parameters[:] += step * earned * log_gradient(x, crawled, decided, probability, settings.sharpness)
-
-    improve_critic(learner, settings, phi, phi_after, collected if settings.collected else x.sum())
-    if not (np.isfinite(parameters).all() and np.isfinite(weights).all()):
-        parameters[:] = old_parameters
-        weights[:] = old_weights
-        learner.counts[1] = n
+    action = collected if settings.collected else 0.0
+    improve_actor(learner, settings, x, crawled, decided, _dot(weights, phi_after) + action)
+    improve_critic(learner, settings, phi, phi_after, collected if settings.collected else total)
+    if not (_all_finite(parameters) and _all_finite(weights)):
+        _put_back(parameters, old_parameters)
+        _put_back(weights, old_weights)
+        learner.counts[1] = learner.counts[0]

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from recrawl.errors import ParameterError
 from recrawl.learning.atoms import ACTS, Act
-from recrawl.learning.models import OBJECTIVES, BeliefModel, Objective, PageModel, Setting, WorthModel
+from recrawl.learning.model import OBJECTIVES, BeliefModel, Objective, Setting
+from recrawl.learning.models import MixedModel
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import Beliefs
 from recrawl.records import FloatArray, IntArray, Visits, checked
@@ -62,7 +63,7 @@ class LearnedWhittle(RankedPolicy):
 
     def begin(self, now: float) -> None:
         """Know nothing."""
-        self.model: BeliefModel | None = None
+        self.model: BeliefModel = MixedModel(self._setting(now))
         self.now, self.tick, self.asked = now, 0.0, -np.inf
         self.since: FloatArray = np.full(len(self.last), now)
         self.visited = np.zeros(len(self.last), dtype=bool)
@@ -78,7 +79,7 @@ class LearnedWhittle(RankedPolicy):
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
         """The learned index per cost; by age until something has been seen."""
         since = np.maximum(self.last, self.since)
-        scores = now - since if self.model is None else self.model.index(now, since, self.tick) / self.cost
+        scores = self.model.index(now, since, self.tick) / self.cost
         if self.max_age is None:
             return scores
         age = now - since
@@ -90,8 +91,6 @@ class LearnedWhittle(RankedPolicy):
         useful = visits if visits.failed is None or not visits.failed.any() else _successful(visits)
         if len(useful) == 0:
             return
-        if self.model is None:
-            self.model = self._model_for(useful)
         ids = useful.ids
         self.model.learn(useful, self.since[ids], ~self.visited[ids])
         self.since[ids] = useful.now
@@ -101,21 +100,17 @@ class LearnedWhittle(RankedPolicy):
         """New targets are known from now on."""
         self.since = np.concatenate([self.since, np.full(count, self.now)])
         self.visited = np.concatenate([self.visited, np.zeros(count, dtype=bool)])
-        if self.model is not None:
-            self.model.grow(count)
+        self.model.grow(count)
 
     def beliefs(self, ids: npt.ArrayLike) -> Beliefs:
         """Posterior means and standard deviations of value and rate; NaN before anything was seen."""
         chosen = self._known(ids)
-        if self.model is None:
-            nothing = np.full(len(chosen), np.nan)
-            return Beliefs(nothing, nothing, nothing, nothing)
         return Beliefs(*self.model.moments(chosen))
 
-    def _model_for(self, visits: Visits) -> BeliefModel:
-        setting = Setting(
+    def _setting(self, now: float) -> Setting:
+        return Setting(
             targets=len(self.last),
-            now=self.now,
+            now=now,
             objective=self.objective,
             half_life=self.half_life,
             memory=self.memory,
@@ -124,9 +119,6 @@ class LearnedWhittle(RankedPolicy):
             random=self.random,
             labels=self.labels,
         )
-        if self.objective == "ephemeral" and visits.worth is not None:
-            return WorthModel(setting)
-        return PageModel(setting)
 
 
 def _successful(visits: Visits) -> Visits:

@@ -1,0 +1,321 @@
+"""What an item is worth when new, and how fast that fades, from amounts of interest seen at known ages.
+
+Three kinds of observation have one form, an amount y whose mean is u·f_r:
+
+=========================================  ==============================
+worth collected after a gap τ              f_r = (1 − e^{−rτ})/r
+interest of items seen at ages a           f_r = Σ e^{−ra}
+clicks between ages a and b                f_r = (e^{−ra} − e^{−rb})/r
+=========================================  ==============================
+
+with u the inflow (interest per time, or the initial interest of an item) and r the decay. r is kept on a grid, u given
+r in closed form (:mod:`recrawl.kernels.likelihood`). The dispersion φ, variance over mean, is learned per source from
+how far amounts fall from what was predicted.
+
+When visits to a source always come at the same age, they fix u·f_r but not r; r is then what it is for other sources
+(the fitted prior), and the spread of the posterior says so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from recrawl.kernels.likelihood import filled, inflow_posterior
+from recrawl.kernels.mixture_index import condense
+from recrawl.learning.rates import ATOMS, Refits, fit_prior, rate_grid
+from recrawl.records import FloatArray, IntArray
+
+INFLOW_SHAPE = 0.5
+"""Shape of the Gamma law of inflows over a catalogue: broad, a standard deviation of 1.4 means."""
+LEAST_DISPERSION = 1e-4
+"""Smallest dispersion, as a share of the mean amount: at least 1 % of noise per visit is always allowed for."""
+DISPERSION_VISITS = 3.0
+"""How many visits the first guess of the dispersion (one whole amount) counts for."""
+LARGEST_SURPRISE = 9.0
+
+
+@njit(cache=True)
+def fill_gap(rates: FloatArray, start: float, end: float, out: FloatArray) -> None:
+    """f over the grid for an amount gathered between two ages."""
+    for g in range(len(rates)):
+        out[g] = math.exp(-rates[g] * start) * filled(rates[g], end - start)
+
+
+@njit(cache=True)
+def fill_ages(rates: FloatArray, ages: FloatArray, out: FloatArray) -> None:
+    """f over the grid for the interest of items seen at some ages."""
+    for g in range(len(rates)):
+        total = 0.0
+        for age in ages:
+            total += math.exp(-rates[g] * age)
+        out[g] = max(total, 1e-300)
+
+
+@njit(cache=True)
+def _dispersion_step(
+    log_posterior: FloatArray, inflow: FloatArray, weight: FloatArray, shape: float, amount: float, dispersion: float
+) -> float:
+    """How the squared surprise of an amount compares with its predicted variance."""
+    top, total, mean, square = log_posterior.max(), 0.0, 0.0, 0.0
+    for g in range(len(inflow)):
+        share = math.exp(log_posterior[g] - top)
+        expected = inflow[g] * weight[g]
+        total += share
+        mean += share * expected
+        square += share * expected * expected * (1.0 + 1.0 / shape)
+    mean /= total
+    variance = dispersion * mean + square / total - mean * mean
+    return min((amount - mean) ** 2 / max(variance, 1e-300), LARGEST_SURPRISE)
+
+
+@njit(cache=True)
+def _absorb(
+    i: int,
+    weight: FloatArray,
+    amount: float,
+    fit: FloatArray,
+    exposure: FloatArray,
+    collected: FloatArray,
+    dispersion: FloatArray,
+    seen: FloatArray,
+    inflow_rate: float,
+    log_prior: FloatArray,
+    keep: float,
+) -> None:
+    """Take in one amount of source i: first how surprising it was, then what it says."""
+    row, inflow = np.empty(len(log_prior)), np.empty(len(log_prior))
+    if amount > 0.0 and collected[i] == 0.0:
+        dispersion[i] = amount
+    if seen[i] > 0.0:
+        shape = inflow_posterior(
+            fit[i], exposure[i], collected[i], dispersion[i], INFLOW_SHAPE, inflow_rate, log_prior, row, inflow
+        )
+        surprise = _dispersion_step(row, inflow, weight, shape, amount, dispersion[i])
+        dispersion[i] *= 1.0 + (surprise - 1.0) / (seen[i] + DISPERSION_VISITS)
+    seen[i] = keep * seen[i] + 1.0
+    collected[i] = keep * collected[i] + amount
+    dispersion[i] = max(dispersion[i], LEAST_DISPERSION * collected[i] / seen[i])
+    for g in range(len(log_prior)):
+        fit[i, g] = keep * fit[i, g] + amount * math.log(weight[g])
+        exposure[i, g] = keep * exposure[i, g] + weight[g]
+
+
+@njit(cache=True)
+def _condense(
+    ids: IntArray,
+    rates: FloatArray,
+    fit: FloatArray,
+    exposure: FloatArray,
+    collected: FloatArray,
+    dispersion: FloatArray,
+    inflow_rate: float,
+    log_prior: FloatArray,
+    mass: FloatArray,
+    value: FloatArray,
+    rate: FloatArray,
+    spread: FloatArray,
+) -> None:
+    row, inflow = np.empty(len(log_prior)), np.empty(len(log_prior))
+    for k in range(len(ids)):
+        i = ids[k]
+        shape = inflow_posterior(
+            fit[i], exposure[i], collected[i], dispersion[i], INFLOW_SHAPE, inflow_rate, log_prior, row, inflow
+        )
+        condense(row, inflow / rates, rates, mass[i], value[i], rate[i])
+        spread[i] = 1.0 / math.sqrt(shape)
+
+
+@njit(cache=True)
+def _evidence(
+    ids: IntArray,
+    fit: FloatArray,
+    exposure: FloatArray,
+    collected: FloatArray,
+    dispersion: FloatArray,
+    inflow_rate: float,
+    points: int,
+) -> tuple[npt.NDArray[np.float32], FloatArray]:
+    """Log-likelihood of every rate for some sources, up to a constant each, and their inflow at the likeliest rate."""
+    out = np.empty((len(ids), points), dtype=np.float32)
+    likely = np.empty(len(ids))
+    row, inflow, flat = np.empty(points), np.empty(points), np.zeros(points)
+    for k in range(len(ids)):
+        i = ids[k]
+        inflow_posterior(fit[i], exposure[i], collected[i], dispersion[i], INFLOW_SHAPE, inflow_rate, flat, row, inflow)
+        likely[k] = inflow[np.argmax(row)]
+        out[k] = row - row.max()
+    return out, likely
+
+
+class FadingInterest:
+    """Posteriors of inflow u and decay r of a catalogue.
+
+    Parameters
+        targets: number of sources
+        span: slowest and fastest decay told apart, per time unit; both the same where the decay is known
+        memory: half-life of evidence, in time units; None for never forgetting
+    """
+
+    def __init__(self, targets: int, span: tuple[float, float], memory: float | None = None) -> None:
+        self.rates = rate_grid(span)
+        self.memory = math.inf if memory is None else float(memory)
+        points = len(self.rates)
+        self.fit = np.zeros((targets, points))
+        self.exposure = np.zeros((targets, points))
+        self.collected = np.zeros(targets)
+        self.dispersion = np.ones(targets)
+        self.seen = np.zeros(targets)
+        self.log_prior: FloatArray = np.full(points, -math.log(points))
+        self.mean_inflow = 0.0
+        self.refits = Refits()
+
+    def grow(self, count: int) -> None:
+        """Room for new sources, about which only the prior is known."""
+        points = len(self.rates)
+        self.fit = np.concatenate([self.fit, np.zeros((count, points))])
+        self.exposure = np.concatenate([self.exposure, np.zeros((count, points))])
+        self.collected = np.concatenate([self.collected, np.zeros(count)])
+        self.dispersion = np.concatenate([self.dispersion, np.full(count, self._typical_dispersion())])
+        self.seen = np.concatenate([self.seen, np.zeros(count)])
+
+    def collect(self, ids: IntArray, gaps: FloatArray, worth: FloatArray) -> bool:
+        """Worth collected after gaps > 0; True if the prior was fitted anew."""
+        weight = np.empty(len(self.rates))
+        for i, gap, amount in zip(ids.tolist(), gaps.tolist(), worth.tolist(), strict=True):
+            fill_gap(self.rates, 0.0, gap, weight)
+            self._absorb(i, weight, amount, gap)
+        return self._count(len(ids))
+
+    def watch(self, ids: IntArray, start: FloatArray, end: FloatArray, clicks: FloatArray) -> bool:
+        """Clicks on one item of each source between two ages; True if the prior was fitted anew."""
+        weight = np.empty(len(self.rates))
+        for i, young, old, amount in zip(ids.tolist(), start.tolist(), end.tolist(), clicks.tolist(), strict=True):
+            fill_gap(self.rates, young, old, weight)
+            self._absorb(i, weight, amount, 0.0)
+        return self._count(len(ids))
+
+    def appraise(self, i: int, ages: FloatArray, amount: float, gap: float) -> bool:
+        """The interest, together, of some items of one source seen at these ages; True if the prior was fitted anew."""
+        weight = np.empty(len(self.rates))
+        fill_ages(self.rates, ages, weight)
+        self._absorb(i, weight, amount, gap)
+        return self._count(1)
+
+    def scale(self, per_weight: float) -> None:
+        """A first guess of the mean inflow of the catalogue, used until a source has been seen twice."""
+        if self.mean_inflow == 0.0 and per_weight > 0.0:
+            self.mean_inflow = per_weight
+            self.dispersion[self.collected == 0.0] = per_weight
+
+    def condense(
+        self, ids: IntArray, mass: FloatArray, value: FloatArray, rate: FloatArray, spread: FloatArray
+    ) -> None:
+        """Write the atoms of some sources, value being u/r."""
+        _condense(
+            ids,
+            self.rates,
+            self.fit,
+            self.exposure,
+            self.collected,
+            self.dispersion,
+            self._inflow_rate(),
+            self.log_prior,
+            mass,
+            value,
+            rate,
+            spread,
+        )
+
+    def estimate(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Posterior means of inflow u and decay r."""
+        targets = len(self.seen)
+        mass, value, rate = (np.zeros((targets, ATOMS)) for _ in range(3))
+        self.condense(ids, mass, value, rate, np.zeros(targets))
+        return (mass * value * rate)[ids].sum(axis=1), (mass * rate)[ids].sum(axis=1)
+
+    def _absorb(self, i: int, weight: FloatArray, amount: float, gap: float) -> None:
+        self.scale(amount / float(weight.max()))
+        _absorb(
+            i,
+            weight,
+            amount,
+            self.fit,
+            self.exposure,
+            self.collected,
+            self.dispersion,
+            self.seen,
+            self._inflow_rate(),
+            self.log_prior,
+            2.0 ** (-gap / self.memory),
+        )
+
+    def _inflow_rate(self) -> float:
+        return INFLOW_SHAPE / self.mean_inflow if self.mean_inflow > 0.0 else INFLOW_SHAPE
+
+    def _typical_dispersion(self) -> float:
+        known = self.dispersion[self.collected > 0.0]
+        return float(np.median(known)) if len(known) else max(self.mean_inflow, 1e-300)
+
+    def _count(self, observations: int) -> bool:
+        if not self.refits.due(observations, len(self.seen)):
+            return False
+        ids = np.flatnonzero(self.seen > 0.0)
+        evidence, likely = _evidence(
+            ids, self.fit, self.exposure, self.collected, self.dispersion, self._inflow_rate(), len(self.rates)
+        )
+        self.log_prior = fit_prior(evidence, self.log_prior)
+        if len(likely) and likely.mean() > 0.0:
+            self.mean_inflow = float(likely.mean())
+        self.dispersion[self.collected == 0.0] = self._typical_dispersion()
+        return True
+
+
+class MeanWorth:
+    """The mean of what is seen of each source, shrunk towards that of the catalogue.
+
+    A source counts its own mean for n and the catalogue's for κ observations, κ being the variance within sources over
+    the variance between them: where every change of a page is worth the same, one is enough to know it.
+    """
+
+    def __init__(self, targets: int) -> None:
+        self.count = np.zeros(targets)
+        self.total = np.zeros(targets)
+        self.square = np.zeros(targets)
+        self.pooled, self.weight = 1.0, 1.0
+        self.refits = Refits()
+
+    def grow(self, count: int) -> None:
+        """Room for new sources."""
+        for name in ("count", "total", "square"):
+            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(count)]))
+
+    def learn(self, ids: IntArray, amount: FloatArray) -> None:
+        """One amount per id."""
+        self.count[ids] += 1.0
+        self.total[ids] += amount
+        self.square[ids] += amount**2
+        if self.refits.due(len(ids), len(self.count)):
+            self.refit()
+
+    def refit(self) -> None:
+        """Pooled mean, and the weight κ it deserves."""
+        seen = self.count > 0.0
+        means = self.total[seen] / self.count[seen]
+        if len(means) == 0:
+            return
+        self.pooled = float(means.mean())
+        freedom = float((self.count[seen] - 1.0).sum())
+        if freedom < 1.0 or len(means) < 2:
+            return
+        within = float(np.maximum(self.square[seen] - self.total[seen] * means, 0.0).sum()) / freedom
+        between = float(means.var(ddof=1)) - within * float((1.0 / self.count[seen]).mean())
+        self.weight = min(max(within / max(between, 1e-9 * self.pooled**2, 1e-300), 1e-6), 1e6)
+
+    def mean(self) -> FloatArray:
+        """The shrunk mean of every source."""
+        result: FloatArray = (self.total + self.weight * self.pooled) / (self.count + self.weight)
+        return result

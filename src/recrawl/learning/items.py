@@ -1,0 +1,105 @@
+"""Sources whose crawls show items, dated or counted: objectives ephemeral and discovery.
+
+Λ comes from counts over gaps, the initial interest ξ and its decay μ from the interest (or worth) of items at their
+ages where a crawl shows it; where it does not, every item counts 1 and the half-life is the given or the default one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recrawl.learning.arrivals import ArrivalBeliefs
+from recrawl.learning.atoms import Atoms
+from recrawl.learning.interest import FadingInterest
+from recrawl.learning.model import Moments, Setting
+from recrawl.learning.rates import ATOMS
+from recrawl.records import BoolArray, FloatArray, IntArray, Visits
+
+
+def counted(visits: Visits, since: FloatArray, first: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """New items per visit and the time over which they came.
+
+    A first visit shows a backlog. Dated items older than the source is known stretch the time back to the oldest of
+    them, which marks the window and is not counted; undated ones belong to no known time and are left out.
+    """
+    count, exposure = np.zeros(len(visits)), visits.now - since
+    for k in range(len(visits)):
+        if visits.published is not None:
+            times = np.asarray(visits.published[k], dtype=np.float64)
+            count[k] = times.size
+            if first[k] and times.size and times.min() < since[k]:
+                count[k] -= 1.0
+                exposure[k] = visits.now - times.min()
+        if visits.new is not None:
+            if not first[k]:
+                count[k] += visits.new[k]
+            elif visits.published is None:
+                exposure[k] = 0.0
+    return count, exposure
+
+
+class ItemModel:
+    """Arrival rates and, for ephemeral items, their interest."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.arrivals = ArrivalBeliefs(setting.targets, setting.memory)
+        self.interest: FadingInterest | None = None
+        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random)
+        self._write(np.arange(setting.targets))
+
+    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> None:
+        """Counts over gaps, and interest at ages."""
+        if visits.published is None and visits.new is None:
+            return
+        count, exposure = counted(visits, since, first)
+        known = exposure > 0.0
+        refitted = bool(known.any()) and self.arrivals.learn(visits.ids[known], count[known], exposure[known])
+        if self.setting.objective == "ephemeral" and visits.published is not None:
+            refitted |= self._appraise(visits, since)
+        self._write(np.arange(len(self.atoms)) if refitted else visits.ids)
+
+    def index(self, now: float, since: FloatArray, tick: float) -> FloatArray:
+        """The averaged index."""
+        return self.atoms.index(now - since, tick)
+
+    def moments(self, ids: IntArray) -> Moments:
+        """Value and rate of the index; for discovery, arrival rate and 0."""
+        return self.atoms.moments(ids)
+
+    def grow(self, count: int) -> None:
+        """Room for new sources."""
+        before = len(self.atoms)
+        self.arrivals.grow(count)
+        if self.interest is not None:
+            self.interest.grow(count)
+        self.atoms.grow(count)
+        self._write(np.arange(before, before + count))
+
+    def _appraise(self, visits: Visits, since: FloatArray) -> bool:
+        """Learn interest and decay from what items showed; True if the prior was fitted anew."""
+        assert visits.published is not None
+        if visits.interest is None and visits.worth is None:
+            return False
+        refitted = self.interest is None
+        if self.interest is None:
+            self.interest = FadingInterest(len(self.atoms), self.setting.decays, self.setting.memory)
+        for k, i in enumerate(visits.ids.tolist()):
+            ages = np.maximum(visits.now - np.asarray(visits.published[k], dtype=np.float64), 0.0)
+            if ages.size:
+                shown = visits.worth[k] if visits.interest is None else np.sum(visits.interest[k])  # type: ignore[index]
+                refitted |= self.interest.appraise(i, ages, float(shown), float(visits.now - since[k]))
+        return refitted
+
+    def _write(self, ids: IntArray) -> None:
+        """Put arrival rate and interest together in the atoms of some sources."""
+        atoms, shape = self.atoms, self.arrivals.posterior(ids)[0]
+        atoms.mass[ids], atoms.value[ids], atoms.rate[ids], atoms.spread[ids] = 0.0, 0.0, 0.0, 0.0
+        if self.setting.objective == "discovery" or self.interest is None:
+            fading = 0.0 if self.setting.objective == "discovery" else self.setting.fading
+            atoms.mass[ids, 0], atoms.value[ids, 0], atoms.rate[ids, 0] = 1.0, 1.0 / (fading or 1.0), fading
+        else:
+            self.interest.condense(ids, atoms.mass, atoms.value, atoms.rate, atoms.spread)
+        atoms.value[ids] *= self.arrivals.mean(ids)[:, None]
+        atoms.spread[ids] = np.sqrt(atoms.spread[ids] ** 2 + 1.0 / shape)
+        atoms.settle(ids)
