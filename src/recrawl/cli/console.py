@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from recrawl.papers.progress import Progress
 
@@ -19,7 +21,8 @@ def console() -> Console:
     """Where results go."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, width=100 if piped else None)
 
 
 def note() -> Console:
@@ -76,18 +79,25 @@ class _Lines:
 
 
 def show_table(table: Table, out: Console | None = None) -> None:
-    """Print a table whose numbers line up; running text is left to the report."""
+    """Print a table whose numbers line up; running text is left to the report.
+
+    The first column is folded where the terminal is narrow.
+    """
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
     from rich.text import Text
 
     from recrawl.report.tables import Badge
 
     tones = {"good": "green", "bad": "dark_orange", "plain": "dim"}
-    grid = RichTable(header_style="bold", title=table.caption or None, title_justify="left", title_style="")
+    grid = RichTable(
+        header_style="bold", title=table.caption or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
+    )
     numeric, texts = table.numeric(), table.texts()
     shown = [place for place, column in enumerate(table.columns) if not column.wide]
     for place in shown:
-        grid.add_column(table.columns[place].name, justify="right" if numeric[place] else "left", no_wrap=True)
+        justify: Literal["left", "right"] = "right" if numeric[place] else "left"
+        grid.add_column(table.columns[place].name, justify=justify, no_wrap=place > 0, overflow="fold")
     for row, row_texts in zip(table.rows, texts, strict=True):
         cells = []
         for place in shown:

@@ -21,7 +21,7 @@ def command(paper: str, out: Path, quick: bool, seed: int) -> None:
     from recrawl.cli.console import console, progress_shown, show_table
     from recrawl.papers import registry
     from recrawl.papers.reproduction import prepare, write
-    from recrawl.papers.results import results_table
+    from recrawl.papers.results import brief_table
 
     papers = registry.chosen(paper)
     prepare(out)
@@ -32,6 +32,6 @@ def command(paper: str, out: Path, quick: bool, seed: int) -> None:
         progress("writing the report", 1.0)
     screen = console()
     for each in found:
-        show_table(results_table(each.results, caption=each.title), screen)
+        show_table(brief_table(each.results, caption=each.title), screen)
         screen.print(each.lead)
     screen.print(f"report: {path}", soft_wrap=True)

@@ -100,7 +100,7 @@ def read_results(path: Path) -> list[Result]:
 
 
 def results_table(results: Iterable[Result], caption: str = "", digits: int = 3) -> Table:
-    """Results as a table for a report or a terminal."""
+    """Results as a table for a report."""
     columns = [
         Column("quantity"),
         Column("published"),
@@ -111,6 +111,19 @@ def results_table(results: Iterable[Result], caption: str = "", digits: int = 3)
     ]
     rows = [(r.id, r.published, r.measured, r.ci95, Badge(r.verdict, VERDICTS[r.verdict]), r.note) for r in results]
     return Table(columns, rows, caption)
+
+
+def brief_table(results: Iterable[Result], caption: str = "") -> Table:
+    """Results as a table for a terminal: half-widths for intervals, no notes."""
+    columns = [Column("quantity"), Column("published"), Column("measured", 3), Column("±", 3), Column("verdict")]
+    rows = [
+        (r.id, r.published, r.measured, _half_width(r.ci95), Badge(r.verdict, VERDICTS[r.verdict])) for r in results
+    ]
+    return Table(columns, rows, caption)
+
+
+def _half_width(interval: tuple[float, float] | None) -> float | None:
+    return None if interval is None else 0.5 * (interval[1] - interval[0])
 
 
 def tally(results: Iterable[Result]) -> list[Badge]:

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,10 @@ class Figure:
         png, svg = directory / f"{self.name}.png", directory / f"{self.name}.svg"
         with _matplotlib().rc_context(_style()):
             self.picture.savefig(png, dpi=DOTS_PER_INCH, metadata={"Software": None})
-        svg.write_text(self.svg(), encoding="utf-8")
+        svg.write_text(self.svg, encoding="utf-8")
         return png, svg
 
+    @cached_property
     def svg(self) -> str:
         """The figure as a stand-alone SVG document, the same bytes each time."""
         out = io.StringIO()
@@ -91,7 +93,7 @@ class Figure:
 
     def inline_svg(self) -> str:
         """The figure as an SVG element for a page: its colours follow the page, its ids do not clash."""
-        text = self.svg()
+        text = self.svg
         text = text[text.index("<svg") :]
         text = re.sub(
             r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" role="img">', text, count=1, flags=re.S

@@ -1,0 +1,134 @@
+"""The figures of the paper and those that explain its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from recrawl.kernels.slotted_index import whittle_index, whittle_index_after
+from recrawl.kernels.stochastic_index import StochasticIndex
+from recrawl.records import FloatArray, Sources
+from recrawl.report import Figure, draw
+from recrawl.report.figures import INK, PALETTE
+from recrawl.sim.result import SimulationResult
+
+SHOWN_SLOTS = 40
+MARKERS = ("o", "s", "^", "D")
+
+
+def content_value(sources: Sources) -> Figure:
+    """Figure 1: what an item is worth, by its age."""
+    age = np.linspace(0.0, 15.0, 301)
+
+    def paint(axes: Any) -> None:
+        for i in range(len(sources)):
+            axes.plot(age, sources.interest[i] * np.exp(-sources.decay_rate[i] * age), label=f"source {i + 1}")
+        axes.set(xlabel="age of an item, slots", ylabel="interest in it", xlim=(0, 15), ylim=(0, None))
+        axes.legend()
+
+    caption = (
+        "Figure 1. Content value as a function of time: interest in an item of each source of Table I, by its age."
+    )
+    return draw("tcns2018-figure-1", caption, paint, height=3.2)
+
+
+def evolution(name: str, title: str, run: SimulationResult, model: str) -> Figure:
+    """Figures 2 to 4: the worth of every source over the first slots, crawls marked."""
+    slots = np.arange(SHOWN_SLOTS)
+    states, actions = run.states[:SHOWN_SLOTS], run.actions[:SHOWN_SLOTS]
+
+    def paint(panels: Any) -> None:
+        for i, axes in enumerate(panels):
+            crawled = actions[:, i]
+            axes.plot(slots, states[:, i], color=PALETTE[i], linewidth=1.3)
+            axes.plot(slots[crawled], states[crawled, i], MARKERS[i], color=PALETTE[i], markersize=4.5)
+            axes.set_title(f"source {i + 1}: crawled in {run.crawl_share[i]:.0%} of the slots", fontsize=9)
+            axes.set(ylim=(0, None), xlim=(-0.5, SHOWN_SLOTS - 0.5))
+        panels[-1].set_xlabel("slot")
+        panels[0].figure.supylabel("worth X of what a crawl would bring", fontsize=9.5)
+
+    caption = f"{title} ({model}): worth of each source before crawling, over the first slots; a mark is a crawl."
+    return draw(name, caption, paint, rows=states.shape[1], height=5.6, share_x=True)
+
+
+def indices(sources: Sources, price: float) -> Figure:
+    """The index of every source against the price of a crawl."""
+    slots = np.arange(0, 13)
+
+    def paint(axes: Any) -> None:
+        for i in range(len(sources)):
+            values = whittle_index_after(sources, np.tile(slots[:, None], len(sources)))[:, i]
+            axes.plot(slots, values, marker=MARKERS[i], markersize=4, label=f"source {i + 1}")
+        axes.axhline(price, color=INK, linestyle="--", linewidth=1.2)
+        axes.annotate(f"price {price:.2f}", (12, price), xytext=(0, 4), textcoords="offset points", ha="right")
+        axes.set(xlabel="slots since the crawl", ylabel="Whittle index", xlim=(0, 12.2), ylim=(0, 420))
+        axes.legend(loc="upper left")
+
+    caption = (
+        "The index of each source by the slots since its crawl, and the price at which M = 1 is spent: sources 1 and 2 "
+        "reach it after two slots and so are crawled every second slot, 3 and 4 never do."
+    )
+    return draw("tcns2018-index", caption, paint, height=3.6)
+
+
+def stochastic_indices(
+    sources: Sources, tables: Mapping[str, Sequence[StochasticIndex]], titles: Mapping[str, str]
+) -> Figure:
+    """Theorem 1 beside the index of the random model, for the two sources that matter at M = 1."""
+
+    def paint(panels: Any) -> None:
+        for i, axes in enumerate(panels):
+            worth = np.linspace(0.0, 1.6 * sources.ceiling[i], 401)
+            padded = np.zeros((len(worth), len(sources)))
+            padded[:, i] = worth
+            axes.plot(worth, whittle_index(sources, padded)[:, i], color=INK, linestyle="--", label="Theorem 1")
+            for colour, (noise, each) in zip(PALETTE, tables.items(), strict=False):
+                axes.plot(worth, np.asarray(each[i](worth)), color=colour, label=titles[noise])
+            axes.axvline(sources.ceiling[i], color=INK, linewidth=0.8, linestyle=":")
+            axes.set(xlabel="worth X", title=f"source {i + 1}", xlim=(0, worth[-1]), ylim=(0, None))
+        panels[0].set_ylabel("index")
+        panels[0].legend()
+
+    caption = (
+        "The index of the random model against Theorem 1, for sources 1 and 2; the dotted line is u*. The more random "
+        "the inflow, the dearer a high worth: it may not come again."
+    )
+    return draw("tcns2018-stochastic-index", caption, paint, columns=2, height=3.4)
+
+
+def differences(rows: Sequence[tuple[str, float, tuple[float, float]]]) -> Figure:
+    """Paired differences from greedy with their intervals, each in its own panel because their sizes differ."""
+
+    def paint(axes: Any) -> None:
+        for place, (_, middle, (low, high)) in enumerate(rows):
+            colour = PALETTE[2] if low > 0 else PALETTE[1] if high < 0 else INK
+            axes.plot([low, high], [place, place], color=colour, linewidth=3)
+            axes.plot([middle], [place], "o", color=colour)
+        axes.axvline(0.0, color=INK, linewidth=1)
+        axes.set_xscale("symlog", linthresh=0.1)
+        axes.set_yticks(range(len(rows)), [label for label, _, _ in rows])
+        axes.set(xlabel="reward per slot minus that of greedy (log scale beyond ±0.1)", ylim=(len(rows) - 0.5, -0.5))
+
+    caption = (
+        "Differences from the greedy policy in the same random worlds, with 95 % intervals; green is better than "
+        "greedy, orange worse."
+    )
+    return draw("tcns2018-differences", caption, paint, height=0.34 * len(rows) + 1.2)
+
+
+def asymptotics(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
+    """What share of the dual bound is lost, as the number of sources and the budget grow together."""
+
+    def paint(axes: Any) -> None:
+        for marker, (label, (sizes, lost)) in zip(MARKERS, curves.items(), strict=False):
+            axes.loglog(sizes, 100 * np.maximum(lost, 1e-9), marker=marker, markersize=4.5, label=label)
+        axes.set(xlabel="sources N", ylabel="lost of the dual bound, %")
+        axes.legend()
+
+    caption = (
+        "What each policy loses against the exact dual bound as sources and budget grow together. The index policy's "
+        "loss vanishes (asymptotic optimality); the others' does not."
+    )
+    return draw("tcns2018-asymptotic", caption, paint, height=3.6)
