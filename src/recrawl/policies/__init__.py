@@ -23,6 +23,11 @@ _HOMES = {
     "fg_dqn": ("fg_dqn", "FgDqn"),
     "thompson_then_dqn": ("thompson_then_dqn", "ThompsonThenDqn"),
     "lspe": ("lspe", "Lspe"),
+    "nutch_adaptive": ("peers.nutch_adaptive", "NutchAdaptive"),
+    "stormcrawler_adaptive": ("peers.stormcrawler_adaptive", "StormcrawlerAdaptive"),
+    "news_crawl": ("peers.news_crawl", "NewsCrawl"),
+    "miniflux": ("peers.miniflux", "Miniflux"),
+    "commafeed": ("peers.commafeed", "Commafeed"),
 }
 NAMES = tuple(_HOMES)
 

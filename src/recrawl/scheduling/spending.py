@@ -22,6 +22,9 @@ def top(scores: FloatArray, count: int) -> IntArray:
     """
     if count <= 0:
         return np.empty(0, np.int64)
+    if count == 1:
+        best = np.argmax(scores)
+        return np.array([best] if scores[best] > -np.inf else [], dtype=np.int64)
     if count < len(scores):
         threshold = np.partition(scores, len(scores) - count)[len(scores) - count]
         above = np.flatnonzero(scores > threshold)

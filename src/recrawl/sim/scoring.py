@@ -1,0 +1,166 @@
+"""What a crawl log is worth on a trace, over the scored window [scored_from, ends_at).
+
+freshness
+    A page is fresh at t if it was crawled and has not changed since its last crawl. The score is the time average of the
+    share of fresh pages; `captured` the share of the window's changes whose version was crawled before the next.
+ephemeral
+    An item seen at t is worth 2^{−(t − published)/half-life}, nothing if older than 30 days or never seen. The score is
+    the mean over the window's items.
+discovery
+    The mean delay in hours from publication to the crawl that sees the item (never: to ends_at); lower is better.
+
+Every score is a ratio of sums over targets, Σ gain / Σ weight. Both sums are kept for 20 groups of targets: leaving out
+one group at a time (the jackknife) gives the standard error of a score, and of the difference of two scores on the
+same trace, without assuming anything about how one target's events hang together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from recrawl.records import BoolArray, FloatArray, IntArray
+from recrawl.sim.replay import CrawlLog
+from recrawl.sim.scenarios import DAY_S, Scenario
+from recrawl.sim.traces import Trace
+
+GROUPS = 20
+WORTHLESS_S = 30 * DAY_S
+"""An item found later than this is worth nothing."""
+HOUR_S = 3600
+_TIME_BITS = 33
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A score with what its doubt is computed from.
+
+    Parameters
+        gain, weight: per group of targets, the sums whose ratio is the score
+        used_share: share of the budget spent in the scored window
+        never_visited: share of the targets no crawl ever reached
+        details: the kind's further figures by name
+    """
+
+    gain: FloatArray
+    weight: FloatArray
+    used_share: float
+    never_visited: float
+    details: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        """The score: a share for freshness and ephemeral, hours for discovery; NaN if nothing was to be scored."""
+        return _ratio(self.gain.sum(), self.weight.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """Of the score, over groups of targets."""
+        return _jackknife(_left_out(self))
+
+
+def difference(one: Score, other: Score) -> tuple[float, float]:
+    """Score of one minus score of the other on the same trace, and the standard error of that."""
+    return one.value - other.value, _jackknife(_left_out(one) - _left_out(other))
+
+
+def _ratio(gain: float, weight: float) -> float:
+    return float(gain / weight) if weight > 0 else float("nan")
+
+
+def _left_out(score: Score) -> FloatArray:
+    """The score without each group in turn; groups without weight leave it as it is and are skipped."""
+    gain, weight = score.gain.sum() - score.gain, score.weight.sum() - score.weight
+    filled = score.weight > 0
+    return np.divide(gain, weight, out=np.full(len(gain), np.nan), where=filled & (weight > 0))
+
+
+def _jackknife(estimates: FloatArray) -> float:
+    known = estimates[np.isfinite(estimates)]
+    count = len(known)
+    return float(np.sqrt((count - 1) / count * ((known - known.mean()) ** 2).sum())) if count > 1 else float("nan")
+
+
+def score(scenario: Scenario, trace: Trace, log: CrawlLog, budget: float) -> Score:
+    """Score a log; the rules of the scenario are taken to hold of it."""
+    order = np.lexsort((log.times, log.ids))
+    crawls = CrawlLog(log.ids[order], log.times[order])
+    spent = float((crawls.times > scenario.scored_from).sum())
+    used = spent / (budget * scenario.scored_days)
+    never = 1.0 - len(np.unique(crawls.ids)) / len(trace)
+    if scenario.kind == "freshness":
+        gain, weight, details = _freshness(scenario, trace, crawls)
+    else:
+        gain, weight, details = _items(scenario, trace, crawls)
+    group = np.arange(len(trace)) % GROUPS
+    sums = [np.bincount(group, weights=each, minlength=GROUPS) for each in (gain, weight)]
+    return Score(sums[0], sums[1], used, never, details)
+
+
+_Parts = tuple[FloatArray, FloatArray, dict[str, float | None]]
+
+
+def _freshness(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
+    """A version lives from its change (the first: from starts_at) to the next; it is fresh from its first crawl on."""
+    begin, end = scenario.scored_from, scenario.ends_at
+    owner, since, until, is_change = _versions(scenario, trace)
+    seen = _first_crawl(crawls, owner, since)
+    # A crawl at the instant of the next change sees the next version; one at the very end still counts.
+    hit = (seen >= 0) & ((seen < until) | ((seen == end) & (until == end)))
+    fresh = np.where(hit, np.maximum(0, until - np.maximum(seen, begin)), 0)
+    counted = is_change & (since >= begin)
+    captured = float(hit[counted].mean()) if counted.any() else None
+    gain = np.bincount(owner, weights=fresh, minlength=len(trace)) / (end - begin)
+    return gain, np.ones(len(trace)), {"captured": captured, "changes_in_window": float(counted.sum())}
+
+
+def _versions(scenario: Scenario, trace: Trace) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
+    """Owner, birth, end and "is a change" of every version of every page, page by page."""
+    count = len(trace)
+    owner = np.concatenate([np.arange(count), trace.owners])
+    since = np.concatenate([np.full(count, scenario.starts_at, dtype=np.int64), trace.times])
+    is_change = np.arange(len(owner)) >= count
+    order = np.lexsort((is_change, since, owner))
+    owner, since, is_change = owner[order], since[order], is_change[order]
+    until = np.full(len(owner), scenario.ends_at, dtype=np.int64)
+    followed = owner[1:] == owner[:-1]
+    until[:-1][followed] = since[1:][followed]
+    return owner, since, until, is_change
+
+
+def _items(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
+    scored = trace.times >= scenario.scored_from
+    owner, published = trace.owners[scored], trace.times[scored]
+    seen = _first_crawl(crawls, owner, published)
+    found = seen >= 0
+    delay = np.where(found, seen, scenario.ends_at) - published
+    details: dict[str, float | None] = {"items_in_window": float(len(published)), "undiscovered": _mean(~found)}
+    if scenario.kind == "ephemeral":
+        assert scenario.half_life_h is not None
+        each = np.where(found & (delay <= WORTHLESS_S), 2.0 ** (-delay / (HOUR_S * scenario.half_life_h)), 0.0)
+    else:
+        each = delay / HOUR_S
+        details["median_delay_h"] = float(np.median(each)) if len(each) else None
+        details["within_1h"] = _mean(found & (delay <= HOUR_S))
+    count = len(trace)
+    gain = np.bincount(owner, weights=each, minlength=count)
+    return gain, np.bincount(owner, minlength=count).astype(np.float64), details
+
+
+def _mean(flags: BoolArray) -> float | None:
+    return float(flags.mean()) if len(flags) else None
+
+
+def _first_crawl(crawls: CrawlLog, owner: IntArray, since: IntArray) -> IntArray:
+    """Time of the first crawl of the same target at or after each moment, −1 where there is none.
+
+    Crawls are sorted by target and time, so (target, time) packed into one number is sorted too.
+    """
+    keys = crawls.ids << _TIME_BITS | crawls.times
+    place = np.searchsorted(keys, owner << _TIME_BITS | since)
+    known = place < len(keys)
+    known[known] = crawls.ids[place[known]] == owner[known]
+    seen = np.full(len(owner), -1, dtype=np.int64)
+    seen[known] = crawls.times[place[known]]
+    return seen
