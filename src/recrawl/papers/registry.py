@@ -12,6 +12,7 @@ from recrawl.papers.reproduction import Reproduction
 
 PAPERS = {
     "tcns2018": "recrawl.papers.tcns2018",
+    "allerton2019": "recrawl.papers.allerton2019",
 }
 EVERYTHING = "all"
 
