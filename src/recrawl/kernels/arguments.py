@@ -6,7 +6,11 @@ road once, to say which argument was wrong and why. This keeps checking out of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -54,3 +58,24 @@ def complain(
         if not allowed(float(flat[name][bad])):
             return ParameterError(name, expected, float(flat[name][bad]), element)
     raise AssertionError("a kernel refused an element that every rule allows")
+
+
+# Below this many elements handing work to threads costs more than it saves.
+WORTH_SHARING = 1 << 17
+
+
+@cache
+def _cores() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="recrawl-kernel")
+
+
+def over_cores(kernel: Callable[..., int], arrays: Sequence[FloatArray], out: FloatArray) -> int:
+    """Run an elementwise kernel that releases the interpreter lock, large arrays in one slice per core."""
+    size = len(out)
+    if size < WORTH_SHARING:
+        return kernel(*arrays, out)
+    edges = np.linspace(0, size, (os.cpu_count() or 1) + 1).astype(int).tolist()
+    slices = [slice(low, high) for low, high in pairwise(edges)]
+    work = [_cores().submit(kernel, *(array[part] for array in arrays), out[part]) for part in slices]
+    found = [job.result() for job in work]
+    return next((bad + part.start for bad, part in zip(found, slices, strict=True) if bad >= 0), -1)

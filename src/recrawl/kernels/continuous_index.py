@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from recrawl.kernels.arguments import aligned, as_float, complain, shaped
+from recrawl.kernels.arguments import aligned, as_float, complain, over_cores, shaped
+from recrawl.kernels.elementary import vector_exp
 from recrawl.records import FloatArray
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -36,8 +37,10 @@ def ripeness(s: float) -> float:
     """G(s) = 1 − (1 + s)e^{−s}: what share of the full price a source has reached; by its series where it cancels."""
     if s > EXHAUSTED:
         return 1.0
-    if s >= 0.25:
+    if s >= 1.0:
         return 1.0 - (1.0 + s) * math.exp(-s)
+    if s >= 0.25:
+        return math.exp(-s) * (math.expm1(s) - s)
     # Σ_{n≥2} (−1)ⁿ (n−1)/n! sⁿ, to below 1e−16 relative at s = 1/4
     end = 1.0 / 403200.0 - s * (1.0 / 3991680.0 - s * (1.0 / 43545600.0 - s / 518918400.0))
     tail = 1.0 / 5760.0 - s * (1.0 / 45360.0 - s * end)
@@ -50,7 +53,8 @@ def ripening(share: float, rest: float) -> float:
     """The s with G(s) = `share`; `rest` = 1 − share is passed on its own so that it keeps its precision near 1.
 
     Starts from the expansion of W₋₁ at its branch point (small shares) or from s = −ln(rest) + ln(1 + s) (large
-    ones) and polishes by Halley, respectively Newton, steps that can only stay in range.
+    ones); Halley's steps triple the number of right digits, so the last one may be as large as the cube root of the
+    precision.
     """
     if share <= 0.0:
         return 0.0
@@ -60,22 +64,21 @@ def ripening(share: float, rest: float) -> float:
         w = math.sqrt(2.0 * share)
         s = w * (1.0 + w * (1 / 3 + w * (11 / 72 + w * (43 / 540 + w * (769 / 17280 + w * (221 / 8505))))))
         for _ in range(4):
-            slope = s * math.exp(-s)
-            if slope == 0.0:
-                break
-            newton = (ripeness(s) - share) / slope
-            # Halley: G'' / G' = 1/s − 1
+            newton = (ripeness(s) - share) / (s * math.exp(-s))
+            # G''/G' = 1/s − 1
             step = newton / max(0.5, 1.0 - 0.5 * newton * (1.0 / s - 1.0))
             s -= step
-            if abs(step) <= 1e-16 * s:
+            if abs(step) <= 4e-6 * s:
                 break
         return s
     level = -math.log(rest)
     s = level + math.log1p(level + math.log1p(level))
-    for _ in range(8):
-        step = (s - math.log1p(s) - level) * (1.0 + s) / s
+    for _ in range(6):
+        slope = s / (1.0 + s)
+        newton = (s - math.log1p(s) - level) / slope
+        step = newton / max(0.5, 1.0 - 0.5 * newton / (s * (1.0 + s)))
         s -= step
-        if abs(step) <= 1e-16 * s:
+        if abs(step) <= 4e-6 * s:
             break
     return s
 
@@ -104,7 +107,7 @@ def age_at_price(value: float, rate: float, price: float, cost: float) -> float:
     if value <= 0.0:
         return math.inf
     if rate <= 0.0:
-        return math.sqrt(2.0 * price) * math.sqrt(cost / value)
+        return math.sqrt(2.0) * math.sqrt(price) * (math.sqrt(cost) / math.sqrt(value))
     owed = price * cost
     rest = (value - owed) / value
     if rest <= 0.0:
@@ -112,18 +115,27 @@ def age_at_price(value: float, rate: float, price: float, cost: float) -> float:
     return ripening(owed / value, rest) / rate
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def index_at_ages(value: FloatArray, rate: FloatArray, age: FloatArray, cost: FloatArray, out: FloatArray) -> int:
-    """Fill `out` with the index of each source; the position of the first invalid element, or -1."""
-    for i in range(len(out)):
-        v, r, a, c = value[i], rate[i], age[i], cost[i]
-        if not (0.0 <= v < math.inf and 0.0 <= r < math.inf and a >= 0.0 and 0.0 < c < math.inf):
-            return i
-        out[i] = index_at_age(v, r, a, c)
+    """Fill `out` with the index of each source; the position of the first invalid element, or -1.
+
+    In blocks: the formula for everything in vector instructions, then with care where it cancels or overflows.
+    """
+    for start in range(0, len(out), 1024):
+        stop = min(start + 1024, len(out))
+        for i in range(start, stop):
+            s = rate[i] * age[i]
+            out[i] = value[i] / cost[i] * (1.0 - (1.0 + s) * vector_exp(-s))
+        for i in range(start, stop):
+            v, r, a, c = value[i], rate[i], age[i], cost[i]
+            if not (0.0 <= v < math.inf and 0.0 <= r < math.inf and a >= 0.0 and 0.0 < c < math.inf):
+                return i
+            if not 0.05 <= r * a <= 700.0 or not out[i] < math.inf:
+                out[i] = index_at_age(v, r, a, c)
     return -1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def ages_at_price(value: FloatArray, rate: FloatArray, price: FloatArray, cost: FloatArray, out: FloatArray) -> int:
     """Fill `out` with each source's crossing age; the position of the first invalid element, or -1."""
     for i in range(len(out)):
@@ -164,7 +176,7 @@ def continuous_index(
     arrays = {name: as_float(name, x) for name, x in (("value", value), ("rate", rate), ("age", age), ("cost", cost))}
     flat, shape = aligned(arrays)
     out = np.empty(len(flat[0]))
-    bad = index_at_ages(flat[0], flat[1], flat[2], flat[3], out)
+    bad = over_cores(index_at_ages, flat, out)
     if bad >= 0:
         raise complain(bad, shape, dict(zip(arrays, flat, strict=True)), {name: _RULES[name] for name in arrays})
     return shaped(out, shape)
@@ -183,7 +195,7 @@ def crossing_age(
     }
     flat, shape = aligned(arrays)
     out = np.empty(len(flat[0]))
-    bad = ages_at_price(flat[0], flat[1], flat[2], flat[3], out)
+    bad = over_cores(ages_at_price, flat, out)
     if bad >= 0:
         raise complain(bad, shape, dict(zip(arrays, flat, strict=True)), {name: _RULES[name] for name in arrays})
     return shaped(out, shape)

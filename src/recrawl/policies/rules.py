@@ -19,23 +19,22 @@ from recrawl.records import FloatArray, Sources
 WHITTLE, CEILED, TABLED, GREEDY, MYOPIC, OLDEST, FIXED, PERIODIC = range(8)
 
 
-class Rule(NamedTuple):
-    """A rule and the numbers it needs, one row per source; a named tuple so that compiled code takes it whole.
+RATE, INFLOW, UNBOUNDED, CEILING, COST, LIFETIME, WEIGHT = range(7)
 
-    `weight` is the score itself (FIXED) or the period in slots (PERIODIC); `thresholds` and `values` tabulate the
-    index of the state (TABLED).
+
+class Rule(NamedTuple):
+    """A rule and the numbers it needs, one row per source.
+
+    The numbers stand in one array, not in named ones, because compiled code that takes named arrays out of a tuple in
+    its innermost loop spends its time counting references.
     """
 
     kind: int
-    rate: FloatArray
-    inflow: FloatArray
-    unbounded: FloatArray
-    ceiling: FloatArray
-    cost: FloatArray
-    lifetime: FloatArray
-    weight: FloatArray
+    numbers: FloatArray
+    """Columns RATE to WEIGHT; the weight is the score itself (FIXED) or the period in slots (PERIODIC)."""
     thresholds: FloatArray
     values: FloatArray
+    """The index of the state at some thresholds (TABLED), one row per source."""
 
 
 def rule_for(
@@ -46,68 +45,77 @@ def rule_for(
 ) -> Rule:
     """The rule for these sources."""
     nothing = np.zeros(len(sources))
-    thresholds, values = (nothing[:, None], nothing[:, None]) if tables is None else tables
-    return Rule(
-        kind,
+    columns = (
         sources.decay_rate,
         sources.inflow,
         sources.unbounded_ceiling,
         sources.ceiling,
         sources.cost,
         sources.exact_lifetime,
-        nothing if weight is None else np.ascontiguousarray(weight, dtype=np.float64),
-        thresholds,
-        values,
+        nothing if weight is None else weight,
     )
+    thresholds, values = (nothing[:, None], nothing[:, None]) if tables is None else tables
+    return Rule(kind, np.ascontiguousarray(np.stack(columns, axis=1)), thresholds, values)
 
 
 @njit(cache=True)
-def score_after(rule: Rule, i: int, slots: float) -> float:
+def score_after(kind: int, numbers: FloatArray, i: int, slots: float) -> float:
     """The score of source i `slots` slots after its crawl, when nothing else is known."""
-    kind = rule.kind
+    weight, cost, rate = numbers[i, WEIGHT], numbers[i, COST], numbers[i, RATE]
     if kind == OLDEST:
         return slots
     if kind == FIXED:
-        return rule.weight[i]
+        return weight
     if kind == PERIODIC:
-        return slots / rule.weight[i] if slots >= rule.weight[i] else -math.inf
+        return slots / weight if slots >= weight else -math.inf
+    inflow, unbounded, ceiling = numbers[i, INFLOW], numbers[i, UNBOUNDED], numbers[i, CEILING]
     if kind in (WHITTLE, TABLED):
-        return saturating_index_after(
-            slots, rule.rate[i], rule.inflow[i], rule.unbounded[i], rule.ceiling[i], rule.cost[i], rule.lifetime[i]
-        )
-    worth = worth_after(min(slots, rule.lifetime[i]), rule.rate[i], rule.unbounded[i])
+        return saturating_index_after(slots, rate, inflow, unbounded, ceiling, cost, numbers[i, LIFETIME])
+    worth = worth_after(min(slots, numbers[i, LIFETIME]), rate, unbounded)
     if kind == CEILED:
-        return ceiled_index_of_state(worth, rule.rate[i], rule.inflow[i], rule.ceiling[i], rule.cost[i])
-    return worth / rule.cost[i]
+        return ceiled_index_of_state(worth, rate, inflow, ceiling, cost)
+    return worth / cost
 
 
 @njit(cache=True)
-def score_of_state(rule: Rule, i: int, worth: float) -> float:
+def score_of_state(
+    kind: int, numbers: FloatArray, thresholds: FloatArray, values: FloatArray, i: int, worth: float
+) -> float:
     """The score of source i at an observed worth, for the rules that look at it (see `looks`)."""
-    kind = rule.kind
+    rate, inflow, ceiling, cost = numbers[i, RATE], numbers[i, INFLOW], numbers[i, CEILING], numbers[i, COST]
     if kind == WHITTLE:
-        return index_of_state(worth, rule.rate[i], rule.inflow[i], rule.ceiling[i], rule.cost[i])
+        return index_of_state(worth, rate, inflow, ceiling, cost)
     if kind == CEILED:
-        return ceiled_index_of_state(worth, rule.rate[i], rule.inflow[i], rule.ceiling[i], rule.cost[i])
+        return ceiled_index_of_state(worth, rate, inflow, ceiling, cost)
     if kind == TABLED:
-        return interpolated_index(worth, rule.thresholds[i], rule.values[i], rule.cost[i])
-    return worth / rule.cost[i]
+        return interpolated_index(worth, thresholds[i], values[i], cost)
+    return worth / cost
 
 
 @njit(cache=True)
-def looks(rule: Rule, i: int) -> bool:
+def looks(kind: int, numbers: FloatArray, i: int) -> bool:
     """Whether the rule uses an observed worth; with an exact lifetime the index depends on slots alone."""
-    kind = rule.kind
-    return kind == MYOPIC or ((kind in (WHITTLE, CEILED, TABLED)) and rule.lifetime[i] == math.inf)
+    return kind == MYOPIC or (kind in (WHITTLE, CEILED, TABLED) and numbers[i, LIFETIME] == math.inf)
 
 
 @njit(cache=True)
-def scores(rule: Rule, slots: FloatArray, states: FloatArray) -> FloatArray:
-    """The score of every source; `states` is NaN where the worth is not observed."""
+def _scores(
+    kind: int,
+    numbers: FloatArray,
+    thresholds: FloatArray,
+    values: FloatArray,
+    slots: FloatArray,
+    states: FloatArray,
+) -> FloatArray:
     out = np.empty(len(slots))
     for i in range(len(slots)):
-        if looks(rule, i) and not math.isnan(states[i]):
-            out[i] = score_of_state(rule, i, states[i])
+        if looks(kind, numbers, i) and not math.isnan(states[i]):
+            out[i] = score_of_state(kind, numbers, thresholds, values, i, states[i])
         else:
-            out[i] = score_after(rule, i, slots[i])
+            out[i] = score_after(kind, numbers, i, slots[i])
     return out
+
+
+def scores(rule: Rule, slots: FloatArray, states: FloatArray) -> FloatArray:
+    """The score of every source; `states` is NaN where the worth is not observed."""
+    return _scores(rule.kind, rule.numbers, rule.thresholds, rule.values, slots, states)

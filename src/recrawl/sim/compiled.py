@@ -3,7 +3,7 @@
 Scores of sources that are not observed depend only on the slots since the crawl, so they are read from a table.
 Where the worth is observed, computing Theorem 1 takes a logarithm; most sources are ruled out before by the bound
 γ(x)·C/u* ≤ 1 − αq − q(1 − q)(1 − α)/r with q = 1 − x/u* (from log q ≤ q − 1 and α^η > αq), compared with the lowest
-index chosen in the slot before. If that guess was too high, the slot is scored again without it.
+index chosen in the slot before, less a margin. If that was too high, the slot is scored again without it.
 """
 
 from __future__ import annotations
@@ -15,82 +15,59 @@ from numba import njit
 
 from recrawl.kernels.slotted_index import worth_after
 from recrawl.policies.relaxed import next_price, pays
-from recrawl.policies.rules import WHITTLE, Rule, looks, score_after, score_of_state
+from recrawl.policies.rules import (
+    CEILING,
+    COST,
+    LIFETIME,
+    RATE,
+    UNBOUNDED,
+    WHITTLE,
+    Rule,
+    looks,
+    score_after,
+    score_of_state,
+)
 from recrawl.records import BoolArray, FloatArray, IntArray
+from recrawl.scheduling.ranking import bring_first, put_in_order
 from recrawl.sim.randomness import Streams
-from recrawl.sim.worlds import Dynamics, advance_all
+from recrawl.sim.worlds import Dynamics, advance
 
 MOST_TABLED = 4_000_000
 MOST_SLOTS_TABLED = 4096
 
 
 @njit(cache=True)
-def tabulate(rule: Rule, slots: int) -> FloatArray:
-    """The unobserved score of every source after 0, 1, … slots."""
-    out = np.empty((len(rule.rate), slots))
-    for i in range(len(rule.rate)):
+def _tabulate(kind: int, numbers: FloatArray, slots: int) -> FloatArray:
+    out = np.empty((len(numbers), slots))
+    for i in range(len(numbers)):
         for k in range(slots):
-            out[i, k] = score_after(rule, i, float(k))
+            out[i, k] = score_after(kind, numbers, i, float(k))
     return out
 
 
 def score_table(rule: Rule, steps: int) -> FloatArray:
-    """The table, as long as the run or as memory allows."""
-    slots = min(steps + 1, MOST_SLOTS_TABLED, max(16, MOST_TABLED // len(rule.rate)))
-    return np.asarray(tabulate(rule, slots))
+    """The unobserved score of every source after 0, 1, … slots, as long as the run or as memory allows."""
+    slots = min(steps + 1, MOST_SLOTS_TABLED, max(16, MOST_TABLED // len(rule.numbers)))
+    return np.asarray(_tabulate(rule.kind, rule.numbers, slots))
 
 
 @njit(cache=True)
-def _below(score: FloatArray, ids: IntArray, a: int, b: int) -> bool:
-    """Whether heap entry a is wanted less than entry b: lower score, or equal and a higher id."""
-    return score[a] < score[b] or (score[a] == score[b] and ids[a] > ids[b])
-
-
-@njit(cache=True)
-def _swap(score: FloatArray, ids: IntArray, a: int, b: int) -> None:
-    score[a], score[b] = score[b], score[a]
-    ids[a], ids[b] = ids[b], ids[a]
-
-
-@njit(cache=True)
-def _sift_down(score: FloatArray, ids: IntArray, size: int) -> None:
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and _below(score, ids, child + 1, child):
-            child += 1
-        if not _below(score, ids, child, at):
-            return
-        _swap(score, ids, at, child)
-        at = child
-
-
-@njit(cache=True)
-def _sift_up(score: FloatArray, ids: IntArray, at: int) -> None:
-    while at > 0:
-        parent = (at - 1) // 2
-        if not _below(score, ids, at, parent):
-            return
-        _swap(score, ids, at, parent)
-        at = parent
-
-
-@njit(cache=True)
-def _bound(rule: Rule, i: int, worth: float, keep: float) -> float:
+def _bound(numbers: FloatArray, i: int, worth: float, keep: float) -> float:
     """An upper bound of Theorem 1 without a logarithm; inf where it must be computed."""
-    ceiling, rate = rule.ceiling[i], rule.rate[i]
+    ceiling, rate = numbers[i, CEILING], numbers[i, RATE]
     q = 1.0 - worth / ceiling if ceiling > 0.0 else 0.0
     if q <= 0.0 or rate <= 0.0 or rate == math.inf:
         return math.inf
     share = 1.0 - keep * q - q * (1.0 - q) * (1.0 - keep) / rate
-    return share * ceiling / rule.cost[i] * (1.0 + 1e-9)
+    return share * ceiling / numbers[i, COST] * (1.0 + 1e-9)
 
 
 @njit(cache=True)
 def _rank(
-    rule: Rule,
+    kind: int,
+    numbers: FloatArray,
+    thresholds: FloatArray,
+    values: FloatArray,
     keep: FloatArray,
     table: FloatArray,
     observed: BoolArray,
@@ -102,36 +79,21 @@ def _rank(
     score: FloatArray,
     ids: IntArray,
 ) -> int:
-    """Collect the `most` best into the heap (score, ids), skipping what is surely below `guess`; how many."""
+    """Gather the candidates that are not surely below `guess` and bring the `most` best first; how many there are."""
     size = 0
     for i in range(len(worth)):
-        if observed[i] and looks(rule, i):
-            if rule.kind == WHITTLE and _bound(rule, i, worth[i], keep[i]) < guess:
+        if observed[i] and looks(kind, numbers, i):
+            if kind == WHITTLE and _bound(numbers, i, worth[i], keep[i]) < guess:
                 continue
-            s = score_of_state(rule, i, worth[i])
+            s = score_of_state(kind, numbers, thresholds, values, i, worth[i])
         else:
             k = slot - crawled[i]
-            s = table[i, k] if k < table.shape[1] else score_after(rule, i, float(k))
-        if s == -math.inf:
-            continue
-        if size < most:
+            s = table[i, k] if k < table.shape[1] else score_after(kind, numbers, i, float(k))
+        if s > -math.inf and s >= guess:
             score[size], ids[size] = s, i
             size += 1
-            _sift_up(score, ids, size - 1)
-        elif s > score[0]:
-            score[0], ids[0] = s, i
-            _sift_down(score, ids, size)
-    return size
-
-
-@njit(cache=True)
-def _sort_heap(score: FloatArray, ids: IntArray, size: int) -> None:
-    """Turn the heap into a ranking, best first."""
-    end = size - 1
-    while end > 0:
-        _swap(score, ids, 0, end)
-        _sift_down(score, ids, end)
-        end -= 1
+    bring_first(score, ids, 0, size, most)
+    return min(size, most)
 
 
 @njit(cache=True, nogil=True)
@@ -153,24 +115,46 @@ def run_ranked(
 
     Tokens are counted in whole units; returns the units spent.
     """
-    n = len(dynamics.keep)
+    kind, numbers, thresholds, values = rule
+    code, laws, keep, lifetime, rows = dynamics
+    n = len(keep)
     worth, crawled = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    history = np.zeros((dynamics.rows, n))
+    history = np.zeros((rows, n))
     score, ids = np.empty(n), np.empty(n, dtype=np.int64)
     balance, total, cheapest, guess = 0, 0, cost_units.min(), -math.inf
+    dear = cost_units.max() > cheapest  # only then does it matter in which order the chosen are paid for
     for slot in range(len(reward)):
-        advance_all(dynamics, worth, slot, crawled, history, stream)
+        advance(code, laws, keep, lifetime, worth, slot, crawled, history, stream)
         if slot < len(states):
             states[slot] = worth
         balance = min(balance, kept) + income
         most = min(n, balance // cheapest)
         if most == 0:
             continue
-        size = _rank(rule, dynamics.keep, table, observed, worth, slot, crawled, most, guess, score, ids)
-        if guess > -math.inf and (size < most or score[0] < guess):
-            size = _rank(rule, dynamics.keep, table, observed, worth, slot, crawled, most, -math.inf, score, ids)
-        guess = score[0] if size == most else -math.inf
-        _sort_heap(score, ids, size)
+        size = 0
+        for attempt in (guess, -math.inf):
+            size = _rank(
+                kind,
+                numbers,
+                thresholds,
+                values,
+                keep,
+                table,
+                observed,
+                worth,
+                slot,
+                crawled,
+                most,
+                attempt,
+                score,
+                ids,
+            )
+            if size == most:
+                break
+        # A little below the price of this slot, because scoring a slot twice costs more than a few candidates.
+        guess = 0.8 * score[size - 1] if size == most else -math.inf
+        if dear:
+            put_in_order(score, ids, 0, size)
         for place in range(size):
             i = ids[place]
             if cost_units[i] > balance:
@@ -202,20 +186,22 @@ def run_relaxed(
     actions: BoolArray,
 ) -> float:
     """One run of relaxed control by dual descent; returns what it spent."""
-    n = len(dynamics.keep)
+    _, numbers, _, _ = rule
+    code, laws, keep, lifetime, rows = dynamics
+    n = len(keep)
     worth, crawled = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    history = np.zeros((dynamics.rows, n))
+    history = np.zeros((rows, n))
     total = 0.0
     for slot in range(len(reward)):
-        advance_all(dynamics, worth, slot, crawled, history, stream)
+        advance(code, laws, keep, lifetime, worth, slot, crawled, history, stream)
         if slot < len(states):
             states[slot] = worth
         spent = 0.0
         for i in range(n):
-            k = float(slot - crawled[i])
-            seen = worth[i] if observed[i] else worth_after(min(k, rule.lifetime[i]), rule.rate[i], rule.unbounded[i])
-            if pays(seen, price, k, rule.ceiling[i], rule.cost[i], rule.lifetime[i]):
-                spent += rule.cost[i]
+            k, life, cost = float(slot - crawled[i]), numbers[i, LIFETIME], numbers[i, COST]
+            seen = worth[i] if observed[i] else worth_after(min(k, life), numbers[i, RATE], numbers[i, UNBOUNDED])
+            if pays(seen, price, k, numbers[i, CEILING], cost, life):
+                spent += cost
                 reward[slot] += worth[i]
                 worth[i] = 0.0
                 crawled[i] = slot

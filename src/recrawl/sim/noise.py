@@ -31,18 +31,14 @@ _CODES: dict[Noise, int] = {None: STEADY, "poisson": POISSON, "item": ITEM, "epo
 EXACT_ITEMS = 32.0
 
 
+MEAN, RATE, ITEMS, NO_ITEMS, INTEREST, SHAPE, SCALE, SHIFT = range(8)
+
+
 class InflowLaw(NamedTuple):
-    """The law of every source's inflow, ready for the compiled draw."""
+    """The law of every source's inflow, ready for the compiled draw: one row of numbers (MEAN to SHIFT) per source."""
 
     code: int
-    steady: FloatArray
-    rate: FloatArray
-    items: FloatArray
-    no_items: FloatArray
-    interest: FloatArray
-    shape: FloatArray
-    scale: FloatArray
-    shift: FloatArray
+    numbers: FloatArray
 
 
 def inflow_law(sources: Sources, noise: Noise) -> InflowLaw:
@@ -64,35 +60,36 @@ def inflow_law(sources: Sources, noise: Noise) -> InflowLaw:
         k3 = items * third * -np.expm1(-3 * rate) / (3 * rate)
         shape, scale = np.nan_to_num(4 * k2**3 / k3**2), np.nan_to_num(k3 / (2 * k2))
         shift = np.nan_to_num(k1 - shape * scale)
-    return InflowLaw(code, sources.inflow, rate, items, np.exp(-items), sources.interest, shape, scale, shift)
+    columns = (sources.inflow, rate, items, np.exp(-items), sources.interest, shape, scale, shift)
+    return InflowLaw(code, np.ascontiguousarray(np.stack(columns, axis=1)))
 
 
 @njit(cache=True)
-def draw_inflow(law: InflowLaw, i: int, stream: Streams) -> float:
+def draw_inflow(code: int, numbers: FloatArray, i: int, stream: Streams) -> float:
     """One slot's inflow of source i, advancing its stream."""
-    if law.code == STEADY:
-        return law.steady[i]
-    if law.code == CHANGE:
-        return law.interest[i] if uniform(stream, i) < law.items[i] else 0.0
+    if code == STEADY:
+        return numbers[i, MEAN]
+    items, interest, rate = numbers[i, ITEMS], numbers[i, INTEREST], numbers[i, RATE]
+    if code == CHANGE:
+        return interest if uniform(stream, i) < items else 0.0
     total = 0.0
-    if law.items[i] <= EXACT_ITEMS:
-        for _ in range(poisson(stream, i, law.items[i], law.no_items[i])):
-            fading = math.exp(-law.rate[i] * uniform(stream, i))
-            total += fading * exponential(stream, i) if law.code == ITEM else fading
+    if items <= EXACT_ITEMS:
+        for _ in range(poisson(stream, i, items, numbers[i, NO_ITEMS])):
+            fading = math.exp(-rate * uniform(stream, i))
+            total += fading * exponential(stream, i) if code == ITEM else fading
     else:
-        total = max(0.0, law.shift[i] + law.scale[i] * gamma(stream, i, law.shape[i]))
-    if law.code == EPOCH:
+        total = max(0.0, numbers[i, SHIFT] + numbers[i, SCALE] * gamma(stream, i, numbers[i, SHAPE]))
+    if code == EPOCH:
         total *= exponential(stream, i)
-    return total * law.interest[i]
+    return total * interest
 
 
 @njit(cache=True)
-def draw_inflows(law: InflowLaw, stream: Streams, slots: int) -> FloatArray:
-    """The inflow of every source in each of some slots, one row per slot."""
-    out = np.empty((slots, len(law.steady)))
+def _draw_inflows(code: int, numbers: FloatArray, stream: Streams, slots: int) -> FloatArray:
+    out = np.empty((slots, len(numbers)))
     for t in range(slots):
-        for i in range(len(law.steady)):
-            out[t, i] = draw_inflow(law, i, stream)
+        for i in range(len(numbers)):
+            out[t, i] = draw_inflow(code, numbers, i, stream)
     return out
 
 
@@ -103,4 +100,5 @@ def sample_inflow(sources: Sources, noise: Noise, size: int, seed: int = 0) -> F
     >>> sample_inflow(Sources.ephemeral(2.0, 1.0, 0.5), "poisson", size=3).shape
     (3, 1)
     """
-    return draw_inflows(inflow_law(sources, noise), streams(seed, 0, len(sources)), size)
+    law = inflow_law(sources, noise)
+    return _draw_inflows(law.code, law.numbers, streams(seed, 0, len(sources)), size)

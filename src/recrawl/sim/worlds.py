@@ -15,7 +15,7 @@ from numba import njit
 
 from recrawl.errors import ParameterError
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
-from recrawl.sim.noise import CHANGE, InflowLaw, Noise, draw_inflow, inflow_law
+from recrawl.sim.noise import CHANGE, MEAN, STEADY, Noise, draw_inflow, inflow_law
 from recrawl.sim.randomness import Streams, streams
 
 MOST_HISTORY = 100_000_000
@@ -24,11 +24,13 @@ MOST_HISTORY = 100_000_000
 class Dynamics(NamedTuple):
     """How worth evolves, for compiled code."""
 
-    law: InflowLaw
+    code: int
+    numbers: FloatArray
+    """The inflow law of every source, see :mod:`recrawl.sim.noise`."""
     keep: FloatArray
     lifetime: FloatArray
     rows: int
-    """Slots of inflow history to keep; 1 where no lifetime is exact."""
+    """Slots of inflow history to keep; 1 where no lifetime is exact (one longer than the longest lifetime else)."""
 
 
 class World(Protocol):
@@ -51,38 +53,42 @@ def dynamics_of(sources: Sources, noise: Noise) -> Dynamics:
     """The dynamics of these sources under this noise."""
     lifetime = sources.exact_lifetime
     finite = lifetime[np.isfinite(lifetime)]
-    rows = int(finite.max()) if len(finite) else 1
+    rows = int(finite.max()) + 1 if len(finite) else 1
     if rows * len(sources) > MOST_HISTORY:
         raise ParameterError("lifetime", f"short enough to remember ({MOST_HISTORY // len(sources)} slots)", rows)
-    return Dynamics(inflow_law(sources, noise), sources.decay_factor, lifetime, rows)
+    law = inflow_law(sources, noise)
+    return Dynamics(law.code, law.numbers, sources.decay_factor, lifetime, rows)
 
 
 @njit(cache=True)
-def next_worth(
-    dynamics: Dynamics, i: int, worth: float, slot: int, crawled: int, history: FloatArray, stream: Streams
-) -> float:
-    """The worth of source i in `slot`, given its worth one slot before (0 if crawled then) and when it was crawled."""
-    fresh = draw_inflow(dynamics.law, i, stream)
-    if dynamics.law.code == CHANGE:
-        return max(worth, fresh)
-    total = dynamics.keep[i] * worth + fresh
-    life = dynamics.lifetime[i]
-    if life < math.inf:
-        span = int(life)
-        row = slot % span
-        if slot - span > crawled:
-            total = max(0.0, total - dynamics.keep[i] ** life * history[row, i])
-        history[row, i] = fresh
-    return total
-
-
-@njit(cache=True)
-def advance_all(
-    dynamics: Dynamics, worth: FloatArray, slot: int, crawled: IntArray, history: FloatArray, stream: Streams
+def advance(
+    code: int,
+    numbers: FloatArray,
+    keep: FloatArray,
+    lifetime: FloatArray,
+    worth: FloatArray,
+    slot: int,
+    crawled: IntArray,
+    history: FloatArray,
+    stream: Streams,
 ) -> None:
-    """Move every source to `slot`, in place."""
+    """Move every source to `slot`, in place, from its worth one slot before (0 if crawled then)."""
+    if code == STEADY and len(history) == 1:
+        for i in range(len(worth)):
+            worth[i] = keep[i] * worth[i] + numbers[i, MEAN]
+        return
     for i in range(len(worth)):
-        worth[i] = next_worth(dynamics, i, worth[i], slot, crawled[i], history, stream)
+        fresh = draw_inflow(code, numbers, i, stream)
+        if code == CHANGE:
+            worth[i] = max(worth[i], fresh)
+            continue
+        worth[i] = keep[i] * worth[i] + fresh
+        if lifetime[i] < math.inf:
+            span = int(lifetime[i])
+            row = slot % span
+            if slot - span > crawled[i]:
+                worth[i] = max(0.0, worth[i] - keep[i] ** lifetime[i] * history[row, i])
+            history[row, i] = fresh
 
 
 class SlottedWorld:
@@ -112,4 +118,5 @@ class SlottedWorld:
     def advance(self) -> None:
         """Let one slot pass."""
         self.slot += 1
-        advance_all(self.dynamics, self.worth, self.slot, self.crawled, self.history, self.stream)
+        d = self.dynamics
+        advance(d.code, d.numbers, d.keep, d.lifetime, self.worth, self.slot, self.crawled, self.history, self.stream)
