@@ -94,7 +94,7 @@ def show_table(table: Table, out: Console | None = None) -> None:
         header_style="bold", title=table.caption or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
     )
     numeric, texts = table.numeric(), table.texts()
-    shown = [place for place, column in enumerate(table.columns) if not column.wide]
+    shown = [place for place, column in enumerate(table.columns) if not (column.wide or column.detail)]
     for place in shown:
         justify: Literal["left", "right"] = "right" if numeric[place] else "left"
         grid.add_column(table.columns[place].name, justify=justify, no_wrap=place > 0, overflow="fold")

@@ -107,7 +107,7 @@ def results_table(results: Iterable[Result], caption: str = "", digits: int = 3)
         Column("measured", digits),
         Column("95 % interval", digits),
         Column("verdict"),
-        Column("note", wide=True),
+        Column("note", detail=True),
     ]
     rows = [(r.id, r.published, r.measured, r.ci95, Badge(r.verdict, VERDICTS[r.verdict]), r.note) for r in results]
     return Table(columns, rows, caption)

@@ -15,23 +15,27 @@ def _kind(block: object) -> str:
     return type(block).__name__.lower()
 
 
-def _table_rows(table: Table) -> list[list[dict[str, object]]]:
+def _table_rows(table: Table) -> list[tuple[list[dict[str, object]], list[str]]]:
+    """Per row, its cells and the texts that stand below it."""
     texts, numeric = table.texts(FIGURE_SPACE, PUNCTUATION_SPACE), table.numeric()
-    return [
-        [
-            {
-                "text": text,
-                "tone": cell.tone if isinstance(cell, Badge) else None,
-                "shape": "number" if right else "wide" if column.wide else "text",
-            }
-            for cell, text, column, right in zip(row, row_texts, table.columns, numeric, strict=True)
-        ]
-        for row, row_texts in zip(table.rows, texts, strict=True)
-    ]
+    out = []
+    for row, row_texts in zip(table.rows, texts, strict=True):
+        cells: list[dict[str, object]] = []
+        details: list[str] = []
+        for cell, text, column, right in zip(row, row_texts, table.columns, numeric, strict=True):
+            if column.detail:
+                details += [text] if cell else []
+                continue
+            tone = cell.tone if isinstance(cell, Badge) else None
+            cells.append(
+                {"text": text, "tone": tone, "shape": "number" if right else "wide" if column.wide else "text"}
+            )
+        out.append((cells, details))
+    return out
 
 
 def _columns_of(table: Table) -> list[tuple[Column, bool]]:
-    return list(zip(table.columns, table.numeric(), strict=True))
+    return [(c, right) for c, right in zip(table.columns, table.numeric(), strict=True) if not c.detail]
 
 
 def render_html(document: Document) -> str:

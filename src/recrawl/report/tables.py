@@ -32,12 +32,14 @@ class Column:
     Parameters
         name: its heading, units included
         digits: decimals of its numbers; None to print each as short as it is exact
-        wide: whether it holds running text
+        wide: whether it holds running text, which may wrap
+        detail: whether its text stands below the row, over the full width, instead of in a column
     """
 
     name: str
     digits: int | None = None
     wide: bool = False
+    detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,11 @@ def _is_number(cell: Cell) -> bool:
 def number(value: float, digits: int | None) -> str:
     """A number to so many decimals, thousands set off; None for as short as it is exact, up to six figures.
 
-    >>> number(1234567.891, 1), number(260.3, None), number(-0.04, 1)
-    ('1,234,567.9', '260.3', '-0.0')
+    >>> number(1234567.891, 1), number(260.3, None), number(-0.5, 1)
+    ('1,234,567.9', '260.3', '−0.5')
     """
-    if isinstance(value, int) and digits is None:
-        return f"{value:,}"
-    return f"{value:,.{digits}f}" if digits is not None else f"{value:g}"
+    shape = f",.{digits}f" if digits is not None else "," if isinstance(value, int) else "g"
+    return format(value, shape).replace("-", "−")
 
 
 def _text(cell: Cell, digits: int | None) -> str:

@@ -12,7 +12,7 @@ from recrawl.papers.tcns2018 import deterministic, stochastic, theory
 
 TITLE = "Whittle Index Policy for Crawling Ephemeral Content (IEEE TCNS 2018)"
 LEAD = (
-    "The deterministic numbers of the index policy are reproduced to the last digit. The published loss of the index policy against greedy "
+    "The deterministic numbers of the index policy are reproduced to the last digit. Its published loss against greedy "
     "under Poisson arrivals is an effect of the formula used off its orbit, not of the policy; the variants that yield "
     "the published numbers stand beside the right ones."
 )

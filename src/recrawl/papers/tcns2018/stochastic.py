@@ -204,5 +204,5 @@ def _section(count: int, rows: Sequence[tuple[str, float, tuple[float, float]]])
 def _index_section(sources: Sources, tables: Mapping[str, Sequence[StochasticIndex]]) -> Section:
     return Section(
         "The index of the random model",
-        [pictures.stochastic_indices(sources, tables, {title: title for title in tables})],
+        [pictures.stochastic_indices(sources, tables)],
     )
