@@ -178,6 +178,11 @@ class Sources:
             if array.ndim != 1:
                 raise ParameterError(name, "one-dimensional (one element per source)", f"shape {array.shape}")
             array.setflags(write=False)
+        # A thousandfold margin keeps every sum and product of the index formulas finite too.
+        dear = flat["ceiling"] > np.minimum(flat["cost"], 1.0) * (np.finfo(np.float64).max / 1e3)
+        if dear.any():
+            i = int(np.argmax(dear))
+            raise ParameterError("cost", "large enough that worth per cost stays finite", flat["cost"][i], (i,))
         return cls(kind=kind, lifetime_form=lifetime_form, **flat)
 
     def __len__(self) -> int:

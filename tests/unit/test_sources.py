@@ -48,6 +48,7 @@ def test_a_wrong_element_of_a_changing_page_is_named(argument, bad):
         ({"lifetime_form": "guess"}, "lifetime_form"),
         ({"arrival_rate": 1e300, "interest": 1e300}, "decay"),
         ({"arrival_rate": np.ones((2, 2))}, "one-dimensional"),
+        ({"interest": 1e200, "cost": [1.0, 1e-200]}, r"cost\[1\]"),
     ],
 )
 def test_arguments_that_do_not_fit_together_are_named(arguments, named):

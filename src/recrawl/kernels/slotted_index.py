@@ -36,7 +36,7 @@ from numba import njit
 
 from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import aligned, as_float, complain, over_cores
-from recrawl.kernels.continuous_index import EXHAUSTED, ripeness
+from recrawl.kernels.continuous_index import EXHAUSTED, LARGEST, ripeness
 from recrawl.kernels.elementary import vector_exp, vector_log
 from recrawl.records import FloatArray, Sources
 
@@ -93,7 +93,7 @@ def saturating_index_after(
 def index_of_state(x: float, rate: float, inflow: float, ceiling: float, cost: float) -> float:
     """Theorem 1 at state x, continued by x/C from the ceiling on."""
     if x >= ceiling:
-        return x / cost
+        return min(x / cost, LARGEST)
     rest = 1.0 - x / ceiling
     if rest < 0.75 and rate > 0.0:
         # η·r ≥ −ln(3/4) > 1/4: the theorem as it stands does not cancel.
@@ -115,7 +115,7 @@ def ceiled_index_of_state(x: float, rate: float, inflow: float, ceiling: float, 
 
 
 # Arrays are done in blocks that fit the cache: first the formula for everything, in vector instructions, then again and
-# with care for the few elements where it cancels or overflows. At r·k ≥ 1/20 it loses less than a digit and a half.
+# with care for the few elements where it cancels or overflows. At r·k ≥ 1/20 it loses fewer than three digits.
 BLOCK = 1024
 PLAIN_FROM = 0.05
 PLAIN_TO = 700.0

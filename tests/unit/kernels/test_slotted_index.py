@@ -188,6 +188,10 @@ def test_every_edge_is_finite_and_ordered(name):
     assert after[-1, 0] == ceiling
 
 
+def test_a_worth_beyond_any_ceiling_has_a_finite_index():
+    assert whittle_index(changing(0.5, 1.0, cost=1e-6), [1e307])[0] == np.finfo(np.float64).max
+
+
 def test_single_precision_and_integers_are_welcome():
     single = Sources.ephemeral(
         arrival_rate=np.float32(250), interest=np.float32([1, 0.5]), decay=np.float32([0.5, 0.25])
