@@ -39,6 +39,27 @@ def freshness(probability: npt.ArrayLike, change_probability: npt.ArrayLike, wei
     return float((np.asarray(weight) * share).sum())
 
 
+def lottery_reward(
+    probability: npt.ArrayLike,
+    change_probability: npt.ArrayLike,
+    importance: npt.ArrayLike,
+    pages: npt.ArrayLike = 1.0,
+) -> float:
+    """What a lottery over groups of alike pages finds per slot, each crawl taking the next page of its group in turn.
+
+    Group k is drawn with probability P_k in every slot, so a page of its n_k waits for n_k draws, and each passes
+    without a change with chance g_k = P_k(1 − Δ_k)/(P_k + Δ_k − Δ_k P_k): the reward is Σ_k P_k w_k (1 − g_k^{n_k}).
+
+    >>> round(lottery_reward([0.25] * 4, [0.6, 0.08, 0.01, 0.3], [5, 0.2, 1, 0.5]), 3)
+    1.173
+    """
+    p = checked("probability", probability, "a probability in [0, 1]", high=1.0)
+    change = checked("change_probability", change_probability, "a probability in [0, 1]", high=1.0)
+    per_slot = p + change - change * p
+    passed = np.divide(p * (1.0 - change), per_slot, out=np.ones(np.broadcast(p, per_slot).shape), where=per_slot > 0)
+    return float((p * np.asarray(importance) * (1.0 - passed ** np.asarray(pages))).sum())
+
+
 def static_allocation(
     change_probability: npt.ArrayLike,
     weight: npt.ArrayLike,

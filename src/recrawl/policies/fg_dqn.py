@@ -136,10 +136,13 @@ class FgDqn(RankedPolicy):
         )
         self.steps += 1
 
-    def _noise(self) -> list[Float32Array]:
+    def _noise(self) -> Float32Array:
+        """b·ξ for every weight."""
         size = np.float32(self.noise / (self.steps + 1.0) ** self.noise_exponent)
-        uniform = (self.random.random(tuple(w.shape), dtype=np.float32) for w in self.network.weights)
-        return [(2.0 * u - 1.0) * size for u in uniform]
+        drawn: Float32Array = self.random.random(len(self.network), dtype=np.float32)
+        drawn -= np.float32(0.5)
+        drawn *= 2.0 * size
+        return drawn
 
     def _averaged(self, places: IntArray) -> Float32Array:
         """For each place the Bellman error averaged over the traces alike to it."""

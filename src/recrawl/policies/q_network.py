@@ -70,13 +70,13 @@ class QNetwork:
         next_states: Float32Array,
         discount: float,
         step: float,
-        noise: list[Float32Array] | None = None,
+        noise: Float32Array | None = None,
         averaged: Float32Array | None = None,
     ) -> float:
         """One step along the full gradient over a batch; returns the mean squared Bellman error before it.
 
-        `taken` marks the arms chosen in each row. `noise` is b·ξ per weight. `averaged`, where given, takes the place
-        of δ in the product: the error averaged over traces of the same state and action.
+        `taken` marks the arms chosen in each row. `noise` is b·ξ, one number per weight in turn. `averaged`, where
+        given, takes the place of δ in the product: the error averaged over traces of the same state and action.
         """
         torch = self.torch
         with _one_thread(torch):
@@ -86,11 +86,12 @@ class QNetwork:
             error = torch.from_numpy(rewards) + ahead
             factor = error.detach() if averaged is None else torch.from_numpy(averaged)
             gradients = torch.autograd.grad((factor * ahead).mean(), self.weights)
+            extra = None if noise is None else torch.from_numpy(noise).split([w.numel() for w in self.weights])
             with torch.no_grad():
                 for place, (weight, gradient) in enumerate(zip(self.weights, gradients, strict=True)):
                     weight.sub_(gradient, alpha=step)
-                    if noise is not None:
-                        weight.sub_(torch.from_numpy(noise[place]))
+                    if extra is not None:
+                        weight.sub_(extra[place].view_as(weight))
         return float(error.detach().square().mean())
 
     def errors(
@@ -109,6 +110,9 @@ class QNetwork:
             ahead = discount * _best_sets(torch, later, chosen) - (now * chosen).sum(1)
             out: Float32Array = (torch.from_numpy(rewards) + ahead).numpy()
         return out
+
+    def __len__(self) -> int:
+        return sum(weight.numel() for weight in self.weights)
 
     def dump(self) -> list[Float32Array]:
         """The weights as plain arrays."""
