@@ -130,7 +130,7 @@ def index_at_ages(value: FloatArray, rate: FloatArray, age: FloatArray, cost: Fl
             v, r, a, c = value[i], rate[i], age[i], cost[i]
             if not (0.0 <= v < math.inf and 0.0 <= r < math.inf and a >= 0.0 and 0.0 < c < math.inf):
                 return i
-            if not 0.05 <= r * a <= 700.0 or not out[i] < math.inf:
+            if not 0.1 <= r * a <= 700.0 or not out[i] < math.inf:
                 out[i] = index_at_age(v, r, a, c)
     return -1
 
