@@ -3,9 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What running needs, and what developing needs on top of it.
+RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test test-long lint format types layers check bench papers clean
+.PHONY: help demo test test-long check lint format types layers bench papers clean
 
 help:
 	@echo "make demo       see recrawl at work (about a minute, ends by itself)"
@@ -14,20 +17,26 @@ help:
 	@echo "make papers     reproduce the papers into out/papers/"
 	@echo "make bench      speed, side by side with the plain way, in one run"
 	@echo "make format     let ruff format the code"
+	@echo "make clean      remove everything that was built or installed"
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(RUNNABLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "recrawl needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "could not make $(VENV): install your system's python3-venv package"; exit 1; }
-	@echo "installing into $(VENV) (once; some minutes on a slow connection)"
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[lab,deep]' --group dev
+	@echo "installing into $(VENV) (once; a minute or two)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(PIP) --editable '.[lab]'
 	@touch $@
 
-demo: $(INSTALLED)
+$(INSTALLED): $(RUNNABLE)
+	@echo "installing what the tests need (once)"
+	@$(PIP) --editable '.[lab,deep]' --group dev
+	@touch $@
+
+demo: $(RUNNABLE)
 	@$(BIN)/recrawl demo
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test-long: $(INSTALLED)
 	$(BIN)/python -m pytest -m long
@@ -46,13 +55,13 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 layers: $(INSTALLED)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 bench: $(INSTALLED)
-	@for each in benchmarks/*.py; do echo; echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in $(filter-out benchmarks/timing.py,$(wildcard benchmarks/*.py)); do echo; echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
 papers: $(INSTALLED)
 	$(BIN)/recrawl reproduce all --out out/papers
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) out build dist .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,7 +32,3 @@ def table(title: str, columns: tuple[str, str], rows: list[Row], figure: str = "
     lines = [title, f"{'':<34}{columns[0]:>14}{columns[1]:>14}{'ratio':>9}"]
     lines += [f"{r.name:<34}{r.ours:>14{figure}}{r.other:>14{figure}}{r.other / r.ours:>8.1f}×" for r in rows]
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print("(helpers of the other benchmarks)")
