@@ -35,6 +35,7 @@ def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -
         "initial thresholds": lambda: sweeps.starts(lab),
         "learning curves": lambda: sweeps.curves(lab, lines),
         "safeguards": lambda: sweeps.safeguards(lab),
+        "step sizes": lambda: sweeps.steps(lab),
         "finite lifetimes": lambda: sweeps.lifetimes(lab),
     }
     sections = [_references(results, lab)]
@@ -82,7 +83,7 @@ def _results(lab: Lab, lines: dict[str, float]) -> list[Result]:
             lines["index"],
             "283",
             note="283 is quoted from [tcns2018], where it belongs to random content values (283.8); the model here is "
-            "the deterministic one, whose dual bound is 260.39",
+            f"the deterministic one, in which no policy earns more than {bound_at(lab.sources, 1.0):.2f}",
         ),
         compare("allerton2019/best-arm", lines["best arm"], note="always source 1"),
         compare("allerton2019/second-best-arm", lines["second-best arm"], note="always source 2"),
@@ -115,7 +116,7 @@ def _lead(results: list[Result]) -> str:
     value = {result.id.partition("/")[2]: result.measured for result in results}
     return (
         f"The published 160 with about one arm is reproduced ({value['lspe']:.1f} with {value['engaged-arms']:.2f}) "
-        "once worth is measured so that it lies in [0, 1]. It is what a policy earns whose thresholds are all at their "
+        "once worth is measured so that it lies in [0, 1]. It is what a policy earns whose thresholds are at their "
         "upper end: the printed reward teaches the learner not to crawl. With raw worths the outcome is a lottery. "
         f"Read as what is collected, the reward leads to {value['lspe-collected']:.1f}; the index earns "
         f"{value['whittle']:.1f}."

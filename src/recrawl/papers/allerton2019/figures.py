@@ -14,7 +14,7 @@ from recrawl.report.figures import INK, PALETTE
 from recrawl.sim.metrics import moving_average
 
 WINDOW = 200
-POINTS = 400
+POINTS = 100
 
 
 def _reference_lines(axes: Any, lines: Mapping[str, float]) -> None:
@@ -38,7 +38,10 @@ def distribution(found: Mapping[str, LearnerRuns], lines: Mapping[str, float]) -
         axes.set_ylim(bottom=0.0)
         axes.grid(axis="x", visible=False)
 
-    caption = "One dot per seed, bars at the means. Raw worths make a lottery; worths in [0, 1] do not."
+    caption = (
+        "One dot per seed, bars at the means. With a soft budget raw worths make a lottery and worths in [0, 1] do "
+        "not; with a hard one the drawn start decides."
+    )
     return draw("allerton2019-distribution", caption, paint, height=4.2)
 
 
@@ -65,18 +68,24 @@ def learning_curves(found: Mapping[str, LearnerRuns], lines: Mapping[str, float]
     """Reward over time."""
 
     def paint(axes: Any) -> None:
-        for colour, (name, runs) in zip(PALETTE, found.items(), strict=False):
+        for panel, (name, runs) in zip(axes.ravel(), found.items(), strict=True):
             smooth = moving_average(runs.rewards, WINDOW)
-            slots = np.unique(np.linspace(0, smooth.shape[1] - 1, POINTS).astype(int))
-            axes.plot(slots, smooth[:, slots].mean(axis=0), color=colour, label=name)
-            low, high = np.quantile(smooth[:, slots], [0.1, 0.9], axis=0)
-            axes.fill_between(slots, low, high, color=colour, alpha=0.12, linewidth=0)
-        _reference_lines(axes, lines)
-        axes.set(xlabel="slot", ylabel=f"reward per slot, mean of {WINDOW}", ylim=(0, None))
-        axes.legend(loc="lower right", ncols=2)
+            slots = np.unique(np.linspace(WINDOW - 1, smooth.shape[1] - 1, POINTS).astype(int))
+            panel.plot(slots, smooth[:, slots].T, color=PALETTE[0], linewidth=0.5, alpha=0.4)
+            panel.plot(slots, smooth[:, slots].mean(axis=0), color=PALETTE[1])
+            _reference_lines(panel, lines)
+            panel.set_title(name)
+            panel.set_ylim(bottom=0.0)
+        for panel in axes[:, 0]:
+            panel.set_ylabel("reward per slot")
+        for panel in axes[1]:
+            panel.set_xlabel("slot")
 
-    caption = "Mean over seeds with the range of the middle 80 %. Nothing improves after the first few hundred slots."
-    return draw("allerton2019-learning", caption, paint, height=3.8)
+    caption = (
+        f"One thin line per seed (mean of the last {WINDOW} slots), their mean thick. With raw worths a run jumps "
+        "between a few levels, one for each set of thresholds at u, and in the end stays at one of them."
+    )
+    return draw("allerton2019-learning", caption, paint, rows=2, columns=2, height=5.2, share_x=True, share_y=True)
 
 
 def threshold_paths(found: Mapping[str, LearnerRuns], sources: Sources) -> Figure:
@@ -99,6 +108,6 @@ def threshold_paths(found: Mapping[str, LearnerRuns], sources: Sources) -> Figur
 
     caption = (
         f"Where thresholds are, averaged over seeds, every {TRACE_EVERY} slots. With worths in [0, 1] the printed "
-        "reward sends them all to u*; the collected one does not."
+        "reward sends those of sources 1 and 2 to u*, the collected one that of source 1 to u."
     )
     return draw("allerton2019-thresholds", caption, paint, rows=2, columns=2, height=4.8, share_x=True, share_y=True)
