@@ -28,6 +28,8 @@ _HOMES = {
     "news_crawl": ("peers.news_crawl", "NewsCrawl"),
     "miniflux": ("peers.miniflux", "Miniflux"),
     "commafeed": ("peers.commafeed", "Commafeed"),
+    "lambda_crawl": ("peers.lambda_crawl", "LambdaCrawl"),
+    "azar": ("peers.azar", "Azar"),
 }
 NAMES = tuple(_HOMES)
 

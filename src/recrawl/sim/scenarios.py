@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from recrawl.errors import ParameterError
 
@@ -223,4 +223,4 @@ def select(scenarios: list[Scenario], names: tuple[str, ...]) -> list[Scenario]:
 
 def half_life_s(scenario: Scenario) -> float | None:
     """The half-life of an item's value in seconds, where the scenario has one."""
-    return None if scenario.half_life_h is None else 3600.0 * cast(float, scenario.half_life_h)
+    return None if scenario.half_life_h is None else 3600.0 * scenario.half_life_h

@@ -1,8 +1,8 @@
 """What a crawl log is worth on a trace, over the scored window [scored_from, ends_at).
 
 freshness
-    A page is fresh at t if it was crawled and has not changed since its last crawl. The score is the time average of the
-    share of fresh pages; `captured` the share of the window's changes whose version was crawled before the next.
+    A page is fresh at t if it was crawled and has not changed since its last crawl. The score is the time average of
+    the share of fresh pages; `captured` the share of the window's changes whose version was crawled before the next.
 ephemeral
     An item seen at t is worth 2^{−(t − published)/half-life}, nothing if older than 30 days or never seen. The score is
     the mean over the window's items.
@@ -94,8 +94,12 @@ def score(scenario: Scenario, trace: Trace, log: CrawlLog, budget: float) -> Sco
     else:
         gain, weight, details = _items(scenario, trace, crawls)
     group = np.arange(len(trace)) % GROUPS
-    sums = [np.bincount(group, weights=each, minlength=GROUPS) for each in (gain, weight)]
-    return Score(sums[0], sums[1], used, never, details)
+    return Score(_sums(group, gain, GROUPS), _sums(group, weight, GROUPS), used, never, details)
+
+
+def _sums(place: IntArray, amount: FloatArray, count: int) -> FloatArray:
+    """The amounts summed by place."""
+    return np.asarray(np.bincount(place, weights=amount, minlength=count), dtype=np.float64)
 
 
 _Parts = tuple[FloatArray, FloatArray, dict[str, float | None]]
@@ -111,7 +115,7 @@ def _freshness(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
     fresh = np.where(hit, np.maximum(0, until - np.maximum(seen, begin)), 0)
     counted = is_change & (since >= begin)
     captured = float(hit[counted].mean()) if counted.any() else None
-    gain = np.bincount(owner, weights=fresh, minlength=len(trace)) / (end - begin)
+    gain = _sums(owner, fresh.astype(np.float64), len(trace)) / (end - begin)
     return gain, np.ones(len(trace)), {"captured": captured, "changes_in_window": float(counted.sum())}
 
 
@@ -144,8 +148,7 @@ def _items(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
         details["median_delay_h"] = float(np.median(each)) if len(each) else None
         details["within_1h"] = _mean(found & (delay <= HOUR_S))
     count = len(trace)
-    gain = np.bincount(owner, weights=each, minlength=count)
-    return gain, np.bincount(owner, minlength=count).astype(np.float64), details
+    return _sums(owner, each, count), _sums(owner, np.ones(len(owner)), count), details
 
 
 def _mean(flags: BoolArray) -> float | None:

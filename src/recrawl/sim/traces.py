@@ -9,7 +9,8 @@ Files and the columns that are read (times are UTC Unix seconds)::
 
 Each is `NAME.parquet` or `NAME.csv`; other columns are ignored, `name` may be missing, and `batch` and `revert` are
 needed only for scenarios with `clean`. A trace holds the targets of one scenario that were observed throughout, and of
-their events only those inside [starts_at, ends_at): what happened before is invisible, what comes later does not matter.
+their events only those inside [starts_at, ends_at): what happened before is invisible, what comes later does not
+matter.
 """
 
 from __future__ import annotations
@@ -214,3 +215,11 @@ _READ = {
 
 def _wanted(columns: Sequence[str]) -> list[str]:
     return [column for column in columns if column in _READ]
+
+
+def write_crawl_log(file: Path, trace: Trace, ids: IntArray, times: IntArray) -> None:
+    """Write who was crawled when as Parquet: `target` (page id or source name) and `crawled_at` (UTC seconds)."""
+    arrow = require("pyarrow", "writing a crawl log", "lab")
+    named = trace.targets[ids]
+    table = arrow.table({"target": arrow.array(named), "crawled_at": arrow.array(times, arrow.int64())})
+    require("pyarrow.parquet", "writing a crawl log", "lab").write_table(table, file)

@@ -1,7 +1,8 @@
 """CommaFeed: by the age of the newest entry, and twice per mean gap while a feed is active.
 
-Intervals from lo = 5 minutes to hi = 4 hours. Newest entry 30 days old or unknown: hi; 14 days: hi/2; 7 days: hi/4; else
-half the mean gap between entries, within lo and hi/4. Errors: lo for the first two, then an hour more each, up to hi.
+Intervals from lo = 5 minutes to hi = 4 hours. Newest entry 30 days old or unknown: hi; 14 days: hi/2; 7 days: hi/4;
+else half the mean gap between entries, within lo and hi/4. Errors: lo for the first two, then an hour more each, up
+to hi.
 
 The mean gap is that of the entries a feed document holds; 20 are taken to be in it.
 """

@@ -1,7 +1,7 @@
 """Miniflux, polling scheduler `entry_frequency`: once per expected entry.
 
-The entries of the last 7 days give the expected number per week, w = ⌈7 d / mean gap⌉ (0 with at most one entry). A feed
-is polled every 7 d/(w·factor), within 5 minutes and 24 hours; every 24 hours if w = 0.
+The entries of the last 7 days give the expected number per week, w = ⌈7 d / mean gap⌉ (0 with at most one entry). A
+feed is polled every 7 d/(w·factor), within 5 minutes and 24 hours; every 24 hours if w = 0.
 """
 
 from __future__ import annotations

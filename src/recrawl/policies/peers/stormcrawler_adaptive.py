@@ -1,7 +1,8 @@
 """Apache StormCrawler, AdaptiveScheduler.
 
-A page found changed moves half-way from its interval to the shortest one, I ← (1 − d)·I + d·min; one found unchanged (or
-answered 304) grows by half, I ← min(max, (1 + i)·I). Errors are tried again after two hours, three in a row are the end.
+A page found changed moves half-way from its interval to the shortest one, I ← (1 − d)·I + d·min; one found unchanged
+(or answered 304) grows by half, I ← min(max, (1 + i)·I). Errors are tried again after two hours, three in a row are
+the end.
 """
 
 from __future__ import annotations

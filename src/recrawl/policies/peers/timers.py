@@ -82,7 +82,7 @@ class TimerPolicy(RankedPolicy):
             self._put_off(ids[visits.failed], visits.now)
             worked = np.flatnonzero(~visits.failed)
             ids, changed = ids[worked], changed[worked]
-            published = None if published is None else [published[k] for k in worked]
+            published = None if published is None else [published[k] for k in worked.tolist()]
         if len(ids):
             self.errors[ids] = 0
             self.interval[ids] = self.next_interval(ids, visits.now, changed, published)

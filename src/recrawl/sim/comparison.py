@@ -1,0 +1,246 @@
+"""Policies side by side on scenarios: who runs where, in how many processes, and what came out.
+
+An *entry* is a policy with its options as one writes them on a command line: `nutch_adaptive`, `nutch_adaptive:filled`,
+`learned_whittle:act=thompson`. A *column* is a scenario at a budget. Policies with an objective are told the scenario's
+(and its half-life); nothing else differs between columns.
+
+`scaled` is an option of timer rules that needs hindsight: all intervals times one constant, the largest with which the
+rule still uses 98 % of the budget.
+"""
+
+from __future__ import annotations
+
+import inspect
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from recrawl import policies
+from recrawl.errors import ParameterError, RecrawlError
+from recrawl.policies.contract import Policy
+from recrawl.sim.replay import CrawlLog, replay
+from recrawl.sim.scenarios import DAY_S, Scenario, half_life_s
+from recrawl.sim.scoring import Score, score
+from recrawl.sim.traces import Trace
+
+OURS = "learned_whittle"
+PAGE_PEERS = ("lambda_crawl", "azar")
+ITEM_PEERS = ("miniflux", "commafeed")
+TIMER_PEERS = ("nutch_adaptive", "stormcrawler_adaptive", "news_crawl")
+PEERS = (*TIMER_PEERS, *ITEM_PEERS, *PAGE_PEERS)
+FULL_USE = 0.98
+SCALE_RANGE, SCALE_STEPS = (2.0**-12, 4.0), 9
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of it that is done."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy by name, with options."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Entry:
+        """`NAME`, or `NAME:option,option=value`; an option without a value is switched on.
+
+        >>> Entry.parse("azar:filled,floor=0.2").options
+        (('filled', True), ('floor', 0.2))
+        """
+        name, _, rest = text.partition(":")
+        return cls(name, tuple(_option(part) for part in rest.split(",") if part))
+
+    @property
+    def label(self) -> str:
+        """As one writes it."""
+        parts = [key if value is True else f"{key}={value}" for key, value in self.options]
+        return self.name + (f":{','.join(parts)}" if parts else "")
+
+    @property
+    def scaled(self) -> bool:
+        """Whether its intervals are to be scaled in hindsight."""
+        return ("scaled", True) in self.options
+
+    def policy(self, scenario: Scenario, **more: Any) -> Policy:
+        """The policy, told the scenario's objective where it takes one."""
+        options = {key: value for key, value in self.options if key != "scaled"} | more
+        taken = inspect.signature(type(policies.make(self.name, **options)).__init__).parameters
+        if "objective" in taken and "half_life" in taken:
+            options = {"objective": scenario.kind, "half_life": half_life_s(scenario)} | options
+        return policies.make(self.name, **options)
+
+    def applies_to(self, scenario: Scenario) -> bool:
+        """Feed rules need dated items, page rules pages."""
+        if scenario.kind == "freshness":
+            return self.name not in ITEM_PEERS
+        return self.name not in PAGE_PEERS
+
+
+def _option(text: str) -> tuple[str, Any]:
+    key, given, value = text.partition("=")
+    if not given:
+        return key, True
+    for reader in (int, float):
+        try:
+            return key, reader(value)
+        except ValueError:
+            continue
+    return key, {"true": True, "false": False, "none": None}.get(value.lower(), value)
+
+
+def default_entries(scaled: bool = False) -> list[Entry]:
+    """Ours, round robin, and every peer as shipped and filled (and, on demand, scaled in hindsight)."""
+    entries = [Entry(OURS), Entry("round_robin")]
+    for name in PEERS:
+        entries += [Entry(name), Entry(name, (("filled", True),))]
+        if scaled and name not in PAGE_PEERS:
+            entries.append(Entry(name, (("scaled", True),)))
+    return entries
+
+
+@dataclass(frozen=True)
+class Job:
+    """One replay to do."""
+
+    scenario: Scenario
+    budget: float
+    entry: Entry
+    keep_log: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a replay came to; `seconds` is the processor time it took."""
+
+    scenario: Scenario
+    budget: float
+    entry: Entry
+    score: Score
+    seconds: float
+    log: CrawlLog | None = None
+
+    @property
+    def column(self) -> str:
+        """`scenario@budget`."""
+        return f"{self.scenario.name}@{self.budget:g}"
+
+
+def jobs_for(
+    scenarios: Sequence[Scenario], budgets: Sequence[float], entries: Sequence[Entry], keep_log: bool = False
+) -> list[Job]:
+    """Every entry on every column it applies to; each scenario's own budgets where none are given."""
+    found = [
+        Job(scenario, budget, entry, keep_log)
+        for scenario in scenarios
+        for budget in budgets or scenario.budgets_fetches_per_day
+        for entry in entries
+        if entry.applies_to(scenario)
+    ]
+    if not found:
+        names = ", ".join(entry.label for entry in entries)
+        raise ParameterError("--policy", f"one that suits {scenarios[0].kind} scenarios", names)
+    for job in found:
+        job.entry.policy(job.scenario)  # a mistake in an option is better said before the work than after
+    return found
+
+
+def run_job(job: Job, trace: Trace) -> Outcome:
+    """Do one replay."""
+    began = time.process_time()
+    if job.entry.scaled:
+        log, result = _scaled(job, trace)
+    else:
+        log = replay(job.scenario, trace, job.entry.policy(job.scenario), job.budget)
+        result = score(job.scenario, trace, log, job.budget)
+    spent = time.process_time() - began
+    return Outcome(job.scenario, job.budget, job.entry, result, spent, log if job.keep_log else None)
+
+
+def _scaled(job: Job, trace: Trace) -> tuple[CrawlLog, Score]:
+    """The rule at the largest scale of its intervals that still uses the budget; bisected over powers of two."""
+
+    def at(scale: float) -> tuple[CrawlLog, Score]:
+        log = replay(job.scenario, trace, job.entry.policy(job.scenario, scale=scale), job.budget)
+        return log, score(job.scenario, trace, log, job.budget)
+
+    low, high = SCALE_RANGE
+    best = at(low)
+    for _ in range(SCALE_STEPS):
+        middle = (low * high) ** 0.5
+        tried = at(middle)
+        if tried[1].used_share >= FULL_USE:
+            low, best = middle, tried
+        else:
+            high = middle
+    return best
+
+
+def run_jobs(jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, workers: int = 2) -> list[Outcome]:
+    """Do all replays, some at a time, the longest first; outcomes in the order of the jobs."""
+    total = Counter(job.scenario.name for job in jobs)
+    done: Counter[str] = Counter()
+    for name in total:
+        progress(name, 0.0)
+    order = sorted(range(len(jobs)), key=lambda place: -_effort(jobs[place]))
+    outcomes: dict[int, Outcome] = {}
+    for place, found in in_processes(_replay_job, [jobs[place] for place in order], traces, workers):
+        outcomes[order[place]] = found
+        name = found.scenario.name
+        done[name] += 1
+        progress(name, done[name] / total[name])
+    return [outcomes[place] for place in range(len(jobs))]
+
+
+def _replay_job(job: Job, traces: dict[str, Trace]) -> Outcome:
+    return run_job(job, traces[job.scenario.name])
+
+
+def _effort(job: Job) -> float:
+    """About how long a replay takes, so that the longest start first."""
+    scenario = job.scenario
+    crawls = job.budget * (scenario.ends_at - scenario.starts_at) / DAY_S
+    return (scenario.ticks + crawls) * (SCALE_STEPS + 1 if job.entry.scaled else 1)
+
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+_traces: dict[str, Trace] = {}
+
+
+def _receive(traces: dict[str, Trace]) -> None:
+    _traces.update(traces)
+
+
+def _guarded(work: Callable[[_Task, dict[str, Trace]], _Result], task: _Task) -> _Result | str:
+    """A task in a worker process; what went wrong on purpose comes back as text."""
+    try:
+        return work(task, _traces)
+    except RecrawlError as error:
+        return f"{task}: {error}"
+
+
+def in_processes(
+    work: Callable[[_Task, dict[str, Trace]], _Result], tasks: Sequence[_Task], traces: dict[str, Trace], workers: int
+) -> Iterator[tuple[int, _Result]]:
+    """Do tasks on traces in worker processes, which receive the traces once; (place, result) as each ends."""
+    if workers <= 1 or len(tasks) <= 1:
+        for place, task in enumerate(tasks):
+            yield place, work(task, traces)
+        return
+    # Spawned, not forked: compiled code and readers of Parquet hold threads that do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _receive, (traces,))
+    try:
+        futures = {pool.submit(_guarded, work, task): place for place, task in enumerate(tasks)}
+        for future in as_completed(futures):
+            found = future.result()
+            if isinstance(found, str):
+                raise RecrawlError(found)
+            yield futures[future], found
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,125 @@
+"""How many fetches a rule needs for the same result: the figure users want.
+
+For a score reached at some budget, another rule's budget is doubled or halved until it straddles that score; between
+the last two budgets the score is taken to be linear in the logarithm of the budget. Budgets are those a scenario can
+spend whole. A rule whose own timers leave budget unused gains nothing from more of it, so the search stops there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recrawl.sim.comparison import OURS, Entry, Job, Outcome, Progress, in_processes, run_job
+from recrawl.sim.scenarios import Scenario
+from recrawl.sim.traces import Trace
+
+MOST, LEAST = 32.0, 1 / 32
+SATURATED = 0.9
+"""A rule that uses less of its budget than this gains nothing from more."""
+
+
+@dataclass(frozen=True)
+class EqualResult:
+    """What a rule needs for a score.
+
+    Parameters
+        entry: the rule
+        budget: where the score was reached
+        score: that score
+        multiple: its budget over that one; inf where no budget gives it that score, 0 where any tried does
+        curve: the rule's scores at the budgets tried on the way, ascending
+    """
+
+    scenario: Scenario
+    entry: Entry
+    budget: float
+    score: float
+    multiple: float
+    curve: tuple[tuple[float, float], ...]
+
+
+class _Curve:
+    """A rule's score against its budget, replayed where asked."""
+
+    def __init__(self, scenario: Scenario, trace: Trace, entry: Entry) -> None:
+        self.scenario, self.trace, self.entry = scenario, trace, entry
+        self.known: dict[float, tuple[float, float]] = {}
+        self.sign = -1.0 if scenario.kind == "discovery" else 1.0
+
+    def at(self, budget: float) -> tuple[float, float]:
+        """Goodness (higher is better) and the share of the budget used."""
+        if budget not in self.known:
+            found = run_job(Job(self.scenario, budget, self.entry), self.trace).score
+            self.known[budget] = (self.sign * found.value, found.used_share)
+        return self.known[budget]
+
+    def points(self) -> tuple[tuple[float, float], ...]:
+        return tuple((budget, self.sign * good) for budget, (good, _) in sorted(self.known.items()))
+
+
+def equal_results(scenario: Scenario, trace: Trace, entry: Entry, wanted: dict[float, float]) -> list[EqualResult]:
+    """The multiple of each budget in `wanted` (budget to score) at which the entry reaches the score."""
+    curve = _Curve(scenario, trace, entry)
+    multiples = {budget: _multiple(curve, budget, curve.sign * value) for budget, value in wanted.items()}
+    return [
+        EqualResult(scenario, entry, budget, value, multiples[budget], curve.points())
+        for budget, value in wanted.items()
+    ]
+
+
+def _multiple(curve: _Curve, budget: float, wanted: float) -> float:
+    reached = curve.at(budget)[0] >= wanted
+    step = 0.5 if reached else 2.0
+    one = budget
+    while LEAST * budget <= one * step <= MOST * budget:
+        other = curve.scenario.spendable(one * step)
+        good, used = curve.at(other)
+        if (good >= wanted) != reached:
+            low, high = min(one, other), max(one, other)
+            return _between(curve, low, high, wanted) / budget
+        if not reached and used < SATURATED:
+            break
+        one = other
+    return 0.0 if reached else math.inf
+
+
+def _between(curve: _Curve, low: float, high: float, wanted: float) -> float:
+    below, above = curve.at(low)[0], curve.at(high)[0]
+    share = (wanted - below) / (above - below) if above > below else 1.0
+    return low * (high / low) ** min(max(share, 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class _Search:
+    scenario: Scenario
+    entry: Entry
+    wanted: tuple[tuple[float, float], ...]
+
+
+def _search(task: _Search, traces: dict[str, Trace]) -> list[EqualResult]:
+    return equal_results(task.scenario, traces[task.scenario.name], task.entry, dict(task.wanted))
+
+
+def compare_budgets(
+    outcomes: Sequence[Outcome], traces: dict[str, Trace], progress: Progress, workers: int = 2
+) -> list[EqualResult]:
+    """For every rule in `outcomes`, the budgets at which it reaches what ours reached there."""
+    wanted: dict[Scenario, list[tuple[float, float]]] = {}
+    for outcome in outcomes:
+        if outcome.entry == Entry(OURS):
+            wanted.setdefault(outcome.scenario, []).append((outcome.budget, outcome.score.value))
+    pairs = dict.fromkeys((outcome.scenario, outcome.entry) for outcome in outcomes)
+    tasks = [
+        _Search(scenario, entry, tuple(wanted[scenario]))
+        for scenario, entry in pairs
+        if scenario in wanted and entry != Entry(OURS) and not entry.scaled
+    ]
+    title = "fetches for the same result"
+    progress(title, 0.0)
+    found: dict[int, list[EqualResult]] = {}
+    for place, results in in_processes(_search, tasks, traces, workers):
+        found[place] = results
+        progress(title, len(found) / len(tasks))
+    return [each for place in range(len(tasks)) for each in found[place]]
