@@ -13,6 +13,8 @@ from recrawl.papers.reproduction import Reproduction
 PAPERS = {
     "tcns2018": "recrawl.papers.tcns2018",
     "allerton2019": "recrawl.papers.allerton2019",
+    "icc2021": "recrawl.papers.icc2021",
+    "separating": "recrawl.papers.separating",
 }
 EVERYTHING = "all"
 

@@ -45,8 +45,8 @@ def figure(number: int, example: str, curves: Mapping[str, Curves], bound: float
             values = average(curve.rewards[:, :steps])[:, shown]
             style = "-" if line.published else "--"
             axes.plot(shown, values.mean(axis=0), style, color=COLOURS[name], label=line.label, linewidth=1.4)
-            bands = [interval95(values[:, place]) for place in range(len(shown))]
-            if all(band is not None for band in bands):
+            bands = [interval95(values[:, place]) for place in range(len(shown))] if line.published else [None]
+            if None not in bands:
                 low, high = np.array(bands).T
                 axes.fill_between(shown, low, high, color=COLOURS[name], alpha=0.15, linewidth=0)
         axes.axhline(bound, color=INK, linestyle=":", linewidth=1.0, label="dual bound")
@@ -56,7 +56,7 @@ def figure(number: int, example: str, curves: Mapping[str, Curves], bound: float
     kind = f"moving average over {MOVING_WINDOW} slots" if moving else "running average"
     caption = (
         f"Figure {number}. {kind.capitalize()} of the reward, {TITLES[example]}: mean over "
-        f"{len(next(iter(curves.values())).rewards)} runs with its 95 % interval. Dashed lines are not in the paper; "
-        "those marked “pages” choose single pages, the others groups."
+        f"{len(next(iter(curves.values())).rewards)} runs, with its 95 % interval for the paper's own lines. Dashed "
+        "lines are not in the paper; those marked “pages” choose single pages, the others groups."
     )
     return draw(f"icc2021-figure-{number}", caption, paint, height=3.9)

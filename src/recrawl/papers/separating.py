@@ -1,0 +1,228 @@
+"""Instances that tell policies apart.
+
+The examples of the papers are nearly solved by taking what is worth most now. Here N = 1000 pages are drawn from a law
+under which policies differ:
+
+* change probability per slot Δ, log-uniform on [0.001, 0.5]: most pages change rarely, some nearly always;
+* importance w, log-normal with median 1 and σ = 1.2: a few pages matter much;
+* both independent, every crawl costs 1, and K = 50 or 5 of the 1000 are crawled per slot.
+
+Every figure is a share of the exact dual bound, in expectation given what the policy chose. The parameters are known to
+some policies and unknown to others; what not knowing them costs is drawn as regret, the bound less the reward, summed
+over the slots so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import recrawl
+from recrawl import policies
+from recrawl.kernels.static_allocation import lottery_reward, static_allocation
+from recrawl.papers.expected_rewards import Audited
+from recrawl.papers.parallel import side_by_side
+from recrawl.papers.progress import Progress, silent
+from recrawl.papers.reproduction import Reproduction
+from recrawl.papers.results import Result, compare
+from recrawl.records import FloatArray, Sources
+from recrawl.report import Column, Figure, Section, Table, Text, draw
+from recrawl.report.figures import INK, PALETTE
+from recrawl.sim.metrics import interval95
+
+TITLE = "Instances that separate policies"
+PAGES = 1000
+BUDGETS = (50, 5)
+SLOWEST, FASTEST = 0.001, 0.5
+IMPORTANCE_SIGMA = 1.2
+KNOWING = {
+    "whittle": "index",
+    "greedy": "greedy (myopic)",
+    "static": "best static lottery",
+    "round-robin": "round robin",
+}
+LEARNING = {
+    "ours": "learned index",
+    "thompson-importance": "Thompson with known importance",
+    "thompson": "Thompson sampling",
+}
+SHOWN_POINTS = 200
+
+
+class Length(NamedTuple):
+    """Slots per run, judged over the second half; catalogues drawn for those who know them, and for learners."""
+
+    slots: int
+    draws: int
+    learners_draws: int
+
+
+FULL, QUICK = Length(20_000, 5, 2), Length(2000, 2, 1)
+
+
+class Task(NamedTuple):
+    """One policy on one catalogue."""
+
+    name: str
+    budget: int
+    draw: int
+    slots: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """Expected reward per slot as a share of the bound, for each catalogue drawn (one row each)."""
+
+    share: FloatArray
+    bound: FloatArray
+
+    def second_half(self) -> FloatArray:
+        """Mean share over the second half, in %, one number per catalogue."""
+        return np.asarray(100 * self.share[:, self.share.shape[1] // 2 :].mean(axis=1))
+
+    def regret(self) -> FloatArray:
+        """Bound less reward, in slots' worth of the bound, summed so far; mean over catalogues."""
+        return np.asarray(np.cumsum(1.0 - self.share, axis=1).mean(axis=0))
+
+
+def catalogue(seed: int, pages: int = PAGES) -> Sources:
+    """Pages drawn from the law above.
+
+    >>> drawn = catalogue(seed=0)
+    >>> len(drawn), bool((drawn.arrivals_per_slot <= 0.5).all())
+    (1000, True)
+    """
+    random = np.random.default_rng(seed)
+    change = SLOWEST * (FASTEST / SLOWEST) ** random.random(pages)
+    return Sources.changing(change, np.exp(IMPORTANCE_SIGMA * random.standard_normal(pages)))
+
+
+def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+    """Compare the policies; `quick` does shorter runs on fewer catalogues."""
+    length = QUICK if quick else FULL
+    found = all_runs(length, seed, progress)
+    results = [_result(name, budget, found[name, budget], length) for name, budget in found]
+    results += [_bound(budget, found["whittle", budget]) for budget in BUDGETS]
+    by_id = {result.id: result for result in results}
+    sections = [_law(), _shares(by_id, length), _regrets(found, length)]
+    ours = by_id["separating/k50/ours"].measured
+    lead = (
+        f"With 50 crawls per slot among {PAGES} pages the index earns {by_id['separating/k50/whittle'].measured:.2f} % "
+        f"of the bound, greedy {by_id['separating/k50/greedy'].measured:.1f} %, the best static lottery "
+        f"{by_id['separating/k50/static'].measured:.1f} %, round robin "
+        f"{by_id['separating/k50/round-robin'].measured:.1f} %; learning from nothing, the learned index earns "
+        f"{ours:.2f} % over the second half of {length.slots} slots."
+    )
+    return Reproduction("separating", TITLE, lead, results, sections)
+
+
+def all_runs(length: Length, seed: int, progress: Progress) -> dict[tuple[str, int], Found]:
+    """Every policy at every budget."""
+    tasks = {}
+    for name in (*LEARNING, *KNOWING):
+        for budget in BUDGETS:
+            for number in range(length.learners_draws if name in LEARNING else length.draws):
+                tasks[name, budget, number] = Task(name, budget, number, length.slots, seed)
+    done = side_by_side(one_run, tasks, lambda key: f"separating: {(KNOWING | LEARNING)[key[0]]}", progress)
+    grouped: dict[tuple[str, int], list[tuple[FloatArray, float]]] = {}
+    for (name, budget, _), outcome in done.items():
+        grouped.setdefault((name, budget), []).append(outcome)
+    return {
+        key: Found(np.stack([share for share, _ in outcomes]), np.array([bound for _, bound in outcomes]))
+        for key, outcomes in grouped.items()
+    }
+
+
+def one_run(task: Task) -> tuple[FloatArray, float]:
+    """Expected reward per slot as a share of the bound, and the bound."""
+    sources = catalogue(task.seed * 1000 + task.draw)
+    bound = recrawl.relaxed_bound(sources, task.budget).value
+    if task.name == "static":
+        change, worth = sources.arrivals_per_slot, sources.interest
+        chance = static_allocation(change, worth * change, task.budget)
+        return np.full(task.slots, lottery_reward(chance, change, worth) / bound), bound
+    if task.name in KNOWING:
+        found = recrawl.simulate(sources, task.name.replace("-", "_"), task.budget, task.slots)
+        return found.rewards[0] / bound, bound
+    audited = Audited(_learner(task.name, task.draw))
+    recrawl.simulate(sources, audited, task.budget, task.slots, seed=task.draw, noise="change")
+    return np.array(audited.expected) / bound, bound
+
+
+def _learner(name: str, seed: int) -> policies.Policy:
+    if name == "ours":
+        return policies.make("learned_whittle", objective="changes", seed=seed)
+    return policies.make("thompson", importance=name == "thompson-importance", seed=seed)
+
+
+def _result(name: str, budget: int, found: Found, length: Length) -> Result:
+    share = found.second_half()
+    knows = "parameters known" if name in KNOWING else "parameters unknown"
+    note = f"% of the dual bound over the second half of {length.slots} slots, {len(share)} catalogues; {knows}."
+    return compare(f"separating/k{budget}/{name}", float(share.mean()), ci95=interval95(share), note=note)
+
+
+def _bound(budget: int, found: Found) -> Result:
+    note = f"Reward per slot that no policy exceeds; mean over {len(found.bound)} catalogues."
+    return compare(f"separating/k{budget}/bound", float(found.bound.mean()), ci95=interval95(found.bound), note=note)
+
+
+def _law() -> Section:
+    text = (
+        f"{PAGES} pages; change probability per slot log-uniform on [{SLOWEST}, {FASTEST}], importance log-normal with "
+        f"median 1 and σ = {IMPORTANCE_SIGMA}, independent; K = 50 or 5 crawls per slot, each of cost 1. Changes are "
+        "random; rewards are counted in expectation given what was chosen, which removes most noise and no bias. "
+        "The static lottery is the best there is for what crawls find, by the exact solution."
+    )
+    return Section("The law", [Text(text)])
+
+
+def _shares(results: Mapping[str, Result], length: Length) -> Section:
+    rows = []
+    for names, knows in ((KNOWING, "known"), (LEARNING, "unknown")):
+        for name, label in names.items():
+            at = [results[f"separating/k{budget}/{name}"] for budget in BUDGETS]
+            rows.append((label, knows, at[0].measured, at[0].ci95, at[1].measured, at[1].ci95))
+    columns = [Column("policy"), Column("parameters")]
+    for budget in BUDGETS:
+        columns += [Column(f"K = {budget}, % of the bound", 2), Column("95 % interval", 2)]
+    caption = (
+        f"Second half of {length.slots} slots; {length.draws} catalogues for policies that know the parameters, "
+        f"{length.learners_draws} for those that learn. Thompson sampling learns the chance of finding a change and "
+        "is, in its second form, told the importance; the learned index is told nothing."
+    )
+    return Section("What each policy earns", [Table(columns, rows, caption)])
+
+
+def _regrets(found: Mapping[tuple[str, int], Found], length: Length) -> Section:
+    drawn = [_regret_figure(budget, found, length) for budget in BUDGETS]
+    text = (
+        "A policy that has learned all it needs adds no regret: its curve goes flat (or, for the index, grows by what "
+        "separates it from the bound). A straight line of slope 1 is a constant loss per slot that no experience mends."
+    )
+    return Section("Regret", [Text(text), *drawn])
+
+
+def _regret_figure(budget: int, found: Mapping[tuple[str, int], Found], length: Length) -> Figure:
+    shown = np.unique(np.geomspace(1, length.slots, SHOWN_POINTS).astype(int)) - 1
+    styles = {"static": (PALETTE[2], "-"), "greedy": (PALETTE[5], "-"), "round-robin": (PALETTE[3], "-")}
+    styles |= {"whittle": (INK, "-"), "ours": (PALETTE[4], "--")}
+    styles |= {"thompson": (PALETTE[0], ":"), "thompson-importance": (PALETTE[0], "--")}
+
+    def paint(axes: Any) -> None:
+        for name, label in (LEARNING | KNOWING).items():
+            colour, style = styles[name]
+            regret = np.maximum(found[name, budget].regret()[shown], 1e-3)
+            axes.plot(shown + 1, regret, style, color=colour, label=label, linewidth=1.5)
+        axes.set(xscale="log", yscale="log", xlabel="slot", ylabel="regret, in slots' worth of the bound")
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+    caption = (
+        f"K = {budget}: bound less expected reward, summed over the slots so far and divided by the bound. Solid lines "
+        "know the parameters, broken lines learn."
+    )
+    return draw(f"separating-regret-k{budget}", caption, paint, height=3.8)
