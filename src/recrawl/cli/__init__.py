@@ -16,7 +16,9 @@ from recrawl import __version__
 from recrawl.errors import RecrawlError
 
 COMMANDS = {
+    "demo": "recrawl.cli.demo",
     "reproduce": "recrawl.cli.reproduce",
+    "replay": "recrawl.cli.replay",
 }
 USER_ERROR, INTERRUPTED = 2, 130
 

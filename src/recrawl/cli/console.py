@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from recrawl.papers.progress import Progress
 
@@ -95,13 +95,18 @@ def show_table(table: Table, out: Console | None = None) -> None:
     )
     numeric, texts = table.numeric(), table.texts()
     shown = [place for place, column in enumerate(table.columns) if not (column.wide or column.detail)]
+    # Aligned here, because rich would drop the spaces that keep the points in line.
+    widths = [
+        max(len(column.name), *(len(row[place]) for row in texts)) if numeric[place] else 0
+        for place, column in enumerate(table.columns)
+    ]
     for place in shown:
-        justify: Literal["left", "right"] = "right" if numeric[place] else "left"
-        grid.add_column(table.columns[place].name, justify=justify, no_wrap=place > 0, overflow="fold")
+        grid.add_column(table.columns[place].name.rjust(widths[place]), no_wrap=place > 0, overflow="fold")
     for row, row_texts in zip(table.rows, texts, strict=True):
         cells = []
         for place in shown:
             cell = row[place]
-            cells.append(Text(row_texts[place], style=tones[cell.tone] if isinstance(cell, Badge) else ""))
+            style = tones[cell.tone] if isinstance(cell, Badge) else ""
+            cells.append(Text(row_texts[place].rjust(widths[place]), style=style))
         grid.add_row(*cells)
     (out or console()).print(grid)
