@@ -26,6 +26,9 @@ from numba import njit
 from recrawl.kernels.continuous_index import EXHAUSTED, index_at_age, ripeness
 from recrawl.records import FloatArray, IntArray
 
+NARROW = 2.0
+"""Curvature at the top, per squared grid step, from which a posterior counts as narrower than the grid."""
+
 
 @njit(cache=True)
 def tick_lag(rate: float, tick: float) -> float:
@@ -54,6 +57,39 @@ def lagged_index(value: float, rate: float, lag: float, age: float) -> float:
 
 
 @njit(cache=True)
+def _between(grid: FloatArray, g: int, offset: float) -> float:
+    """The grid read `offset` points away from point g, at equal ratios."""
+    other = min(max(g + (1 if offset > 0.0 else -1), 0), len(grid) - 1)
+    if grid[g] <= 0.0 or grid[other] <= 0.0:
+        return grid[g]
+    return float(grid[g] * (grid[other] / grid[g]) ** abs(offset))
+
+
+@njit(cache=True)
+def _narrow(
+    log_posterior: FloatArray,
+    values: FloatArray,
+    rates: FloatArray,
+    mass: FloatArray,
+    value: FloatArray,
+    rate: FloatArray,
+) -> bool:
+    """Two atoms one standard deviation about the mode, for a posterior that the grid is too coarse for; else False."""
+    g = int(np.argmax(log_posterior))
+    if g == 0 or g == len(rates) - 1:
+        return False
+    below, above = log_posterior[g - 1], log_posterior[g + 1]
+    curvature = 2.0 * log_posterior[g] - below - above
+    if curvature < NARROW:
+        return False
+    mode, deviation = 0.5 * (above - below) / curvature, 1.0 / math.sqrt(curvature)
+    for q in range(2):
+        offset = mode + (2 * q - 1) * deviation
+        mass[q], value[q], rate[q] = 0.5, _between(values, g, offset), _between(rates, g, offset)
+    return True
+
+
+@njit(cache=True)
 def condense(
     log_posterior: FloatArray,
     values: FloatArray,
@@ -65,13 +101,15 @@ def condense(
     """Condense a posterior over a grid of rates into atoms of about equal mass, in order of rate, in place.
 
     Mass, expected value, and expected value × rate are kept exactly, so the averaged index is exact to first order in
-    young and in old sources. Atoms that no grid point falls into get mass 0.
+    young and in old sources. Atoms that no grid point falls into get mass 0. A posterior narrower than the grid is
+    placed between grid points by the parabola through its top.
     """
     atoms = len(mass)
-    shares = np.exp(log_posterior - log_posterior.max())
-    total = shares.sum()
     mass[:], value[:], rate[:] = 0.0, 0.0, 0.0
-    below = 0.0
+    if _narrow(log_posterior, values, rates, mass, value, rate):
+        return
+    shares = np.exp(log_posterior - log_posterior.max())
+    total, below = shares.sum(), 0.0
     for g in range(len(rates)):
         share = shares[g] / total
         q = min(int((below + 0.5 * share) * atoms), atoms - 1)

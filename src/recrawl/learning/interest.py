@@ -33,8 +33,8 @@ INFLOW_SHAPE = 0.5
 """Shape of the Gamma law of inflows over a catalogue: broad, a standard deviation of 1.4 means."""
 LEAST_DISPERSION = 1e-4
 """Smallest dispersion, as a share of the mean amount: at least 1 % of noise per visit is always allowed for."""
-DISPERSION_VISITS = 3.0
-"""How many visits the first guess of the dispersion (one whole amount) counts for."""
+DISPERSION_GAIN = 3.0
+"""Later surprises count more for the dispersion: its first guess, one whole amount, is gone as 1/visits³."""
 LARGEST_SURPRISE = 9.0
 
 
@@ -95,13 +95,48 @@ def _absorb(
             fit[i], exposure[i], collected[i], dispersion[i], INFLOW_SHAPE, inflow_rate, log_prior, row, inflow
         )
         surprise = _dispersion_step(row, inflow, weight, shape, amount, dispersion[i])
-        dispersion[i] *= 1.0 + (surprise - 1.0) / (seen[i] + DISPERSION_VISITS)
+        dispersion[i] *= 1.0 + (surprise - 1.0) * DISPERSION_GAIN / (seen[i] + DISPERSION_GAIN + 1.0)
     seen[i] = keep * seen[i] + 1.0
     collected[i] = keep * collected[i] + amount
     dispersion[i] = max(dispersion[i], LEAST_DISPERSION * collected[i] / seen[i])
     for g in range(len(log_prior)):
         fit[i, g] = keep * fit[i, g] + amount * math.log(weight[g])
         exposure[i, g] = keep * exposure[i, g] + weight[g]
+
+
+@njit(cache=True)
+def _absorb_gaps(
+    ids: IntArray,
+    start: FloatArray,
+    end: FloatArray,
+    amounts: FloatArray,
+    memory: FloatArray,
+    rates: FloatArray,
+    fit: FloatArray,
+    exposure: FloatArray,
+    collected: FloatArray,
+    dispersion: FloatArray,
+    seen: FloatArray,
+    inflow_rate: float,
+    log_prior: FloatArray,
+) -> None:
+    """Take in amounts gathered between two ages."""
+    weight = np.empty(len(rates))
+    for k in range(len(ids)):
+        fill_gap(rates, start[k], end[k], weight)
+        _absorb(
+            ids[k],
+            weight,
+            amounts[k],
+            fit,
+            exposure,
+            collected,
+            dispersion,
+            seen,
+            inflow_rate,
+            log_prior,
+            memory[k],
+        )
 
 
 @njit(cache=True)
@@ -184,19 +219,11 @@ class FadingInterest:
 
     def collect(self, ids: IntArray, gaps: FloatArray, worth: FloatArray) -> bool:
         """Worth collected after gaps > 0; True if the prior was fitted anew."""
-        weight = np.empty(len(self.rates))
-        for i, gap, amount in zip(ids.tolist(), gaps.tolist(), worth.tolist(), strict=True):
-            fill_gap(self.rates, 0.0, gap, weight)
-            self._absorb(i, weight, amount, gap)
-        return self._count(len(ids))
+        return self._gather(ids, np.zeros(len(ids)), gaps, worth, 2.0 ** (-gaps / self.memory))
 
     def watch(self, ids: IntArray, start: FloatArray, end: FloatArray, clicks: FloatArray) -> bool:
         """Clicks on one item of each source between two ages; True if the prior was fitted anew."""
-        weight = np.empty(len(self.rates))
-        for i, young, old, amount in zip(ids.tolist(), start.tolist(), end.tolist(), clicks.tolist(), strict=True):
-            fill_gap(self.rates, young, old, weight)
-            self._absorb(i, weight, amount, 0.0)
-        return self._count(len(ids))
+        return self._gather(ids, start, end, clicks, np.ones(len(ids)))
 
     def appraise(self, i: int, ages: FloatArray, amount: float, gap: float) -> bool:
         """The interest, together, of some items of one source seen at these ages; True if the prior was fitted anew."""
@@ -236,6 +263,26 @@ class FadingInterest:
         mass, value, rate = (np.zeros((targets, ATOMS)) for _ in range(3))
         self.condense(ids, mass, value, rate, np.zeros(targets))
         return (mass * value * rate)[ids].sum(axis=1), (mass * rate)[ids].sum(axis=1)
+
+    def _gather(self, ids: IntArray, start: FloatArray, end: FloatArray, amounts: FloatArray, keep: FloatArray) -> bool:
+        if self.mean_inflow == 0.0 and len(ids):
+            self.scale(float(amounts.sum() / (end - start).sum()))
+        _absorb_gaps(
+            ids,
+            start,
+            end,
+            amounts,
+            keep,
+            self.rates,
+            self.fit,
+            self.exposure,
+            self.collected,
+            self.dispersion,
+            self.seen,
+            self._inflow_rate(),
+            self.log_prior,
+        )
+        return self._count(len(ids))
 
     def _absorb(self, i: int, weight: FloatArray, amount: float, gap: float) -> None:
         self.scale(amount / float(weight.max()))
