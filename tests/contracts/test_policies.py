@@ -182,10 +182,10 @@ def test_failed_visits_teach_nothing_and_end_the_flight(policy: policies.Policy)
     policy.observe(Visits(ids, 0.0, failed=np.ones(len(ids), dtype=bool)))
     assert np.isfinite(policy.beliefs(ids).value).all() or np.isnan(policy.beliefs(ids).value).all()
     seen: set[int] = set()
-    for slot in range(1, 300):
-        chosen = policy.choose(float(slot), float(TARGETS))
+    for hour in range(1, 300):  # a schedule may wait hours before it tries again
+        chosen = policy.choose(3600.0 * hour, float(TARGETS))
         seen |= set(chosen.tolist())
-        visit(policy, chosen, float(slot))
+        visit(policy, chosen, 3600.0 * hour)
     assert set(ids.tolist()) <= seen
 
 
