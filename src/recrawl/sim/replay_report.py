@@ -178,15 +178,9 @@ def multiple_shown(each: EqualResult) -> str:
 
 
 def _curves(scenario: Scenario, outcomes: Sequence[Outcome], equal: Sequence[EqualResult]) -> Figure:
-    """Score against budget, all points known of each policy."""
-    points: dict[str, dict[float, float]] = {}
-    for outcome in outcomes:
-        if outcome.scenario == scenario:
-            points.setdefault(outcome.entry.label, {})[outcome.budget] = outcome.score.value
-    for each in equal:
-        if each.scenario == scenario:
-            points.setdefault(each.entry.label, {}).update(each.curve)
+    """Score against budget: of each rule the better of its variants, at all budgets known."""
     delay = lower_is_better(scenario)
+    points = _points(scenario, outcomes, equal)
 
     def paint(axes: Any) -> None:
         for place, (label, known) in enumerate(points.items()):
@@ -200,6 +194,28 @@ def _curves(scenario: Scenario, outcomes: Sequence[Outcome], equal: Sequence[Equ
         axes.set(xscale="log", xlabel="fetches per day", ylabel="mean delay, h" if delay else "score, %")
         if delay:
             axes.set_yscale("log")
-        axes.legend(ncols=2, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        ticks = sorted({budget for known in points.values() for budget in known})
+        axes.set_xticks(ticks, [f"{budget:g}" for budget in ticks])
+        axes.minorticks_off()
+        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
     return draw(f"budget-{scenario.name}", f"{scenario.name}: {scenario.description}", paint, height=3.8)
+
+
+def _points(
+    scenario: Scenario, outcomes: Sequence[Outcome], equal: Sequence[EqualResult]
+) -> dict[str, dict[float, float]]:
+    """Budget to score, of each rule's variant that does best over the scenario's columns."""
+    mine = [outcome for outcome in outcomes if outcome.scenario == scenario]
+    variants: dict[str, dict[Entry, float]] = {}
+    for outcome in mine:
+        total = variants.setdefault(outcome.entry.name, {})
+        total[outcome.entry] = total.get(outcome.entry, 0.0) + goodness(outcome)
+    found: dict[str, dict[float, float]] = {}
+    for totals in variants.values():
+        entry = max(totals, key=lambda each: totals[each])
+        found[entry.label] = {outcome.budget: outcome.score.value for outcome in mine if outcome.entry == entry}
+        for each in equal:
+            if each.scenario == scenario and each.entry == entry:
+                found[entry.label] |= dict(each.curve)
+    return found
