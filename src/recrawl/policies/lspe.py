@@ -7,15 +7,12 @@ slot before (its state, what was crawled in it, the state now), then decides.
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.slotted_index import worth_after
 from recrawl.kernels.soft_threshold import crawl_probabilities, thresholds
 from recrawl.learning.lspe import (
     HARMONIC_STEPS,
@@ -29,6 +26,7 @@ from recrawl.learning.lspe import (
     new_learner,
 )
 from recrawl.policies.base import RankedPolicy
+from recrawl.policies.soft_threshold import worth_now
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
 
 INVERSES = {"plain": PLAIN, "sherman_morrison": SHERMAN_MORRISON, "tikhonov": TIKHONOV}
@@ -178,20 +176,7 @@ class Lspe(RankedPolicy):
     def _worths(self, now: float, observed: FloatArray | None) -> FloatArray:
         """Worths in the learner's unit, expected where they are not observed."""
         assert self.sources is not None
-        unseen = np.full(len(self.last), np.nan) if observed is None else observed
-        lifetime, rate = self.sources.exact_lifetime, self.sources.decay_rate
-        return _filled(unseen, now - self.last, lifetime, rate, self.sources.unbounded_ceiling) / self.unit
-
-
-@njit(cache=True)
-def _filled(
-    states: FloatArray, slots: FloatArray, lifetime: FloatArray, rate: FloatArray, unbounded: FloatArray
-) -> FloatArray:
-    out = states.copy()
-    for i in range(len(out)):
-        if math.isnan(out[i]):
-            out[i] = worth_after(min(slots[i], lifetime[i]), rate[i], unbounded[i])
-    return out
+        return worth_now(self.sources, now - self.last, observed) / self.unit
 
 
 def _one_of(argument: str, value: object, names: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from recrawl.papers.allerton2019.fixed import fixed_thresholds
 from recrawl.papers.allerton2019.lab import RAW_UNIT, SHARPNESS, SUMMARY, Lab, bound_at, summary
 from recrawl.papers.allerton2019.runs import LearnerRuns
 from recrawl.policies.lspe import INVERSES, STEPS
+from recrawl.policies.soft_threshold import SoftThreshold
 from recrawl.records import LifetimeForm, Sources
 from recrawl.report import Column, Section, Table, Text
 from recrawl.report.tables import Cell
@@ -110,6 +111,8 @@ def readings(lab: Lab, lines: dict[str, float]) -> Section:
                 runs = lab.learn(budget=budget, initial=start, unit=unit, reward=reading)
                 rows.append([budget, name, reading, *summary(runs, lab.sources)])
                 shown[f"{budget}\n{name}\n{reading}"] = runs
+    for name, unit in lab.units.items():
+        rows.append(["soft, true thresholds", name, "–", *_true_thresholds(lab, unit)])
     return Section(
         "The distribution over seeds",
         [
@@ -123,6 +126,15 @@ def readings(lab: Lab, lines: dict[str, float]) -> Section:
             figures.distribution(shown, lines),
         ],
     )
+
+
+def _true_thresholds(lab: Lab, unit: float) -> list[Cell]:
+    """What softness alone costs: the same policy with T_i computed from the parameters."""
+    found = recrawl.simulate(lab.sources, SoftThreshold(unit=unit, seed=lab.seed), 1, lab.steps, runs=3, observed=True)
+    reward = found.rewards.mean(axis=1)
+    least, median, most = np.quantile(reward, [0.0, 0.5, 1.0]).tolist()
+    share = 100.0 * found.mean_reward / bound_at(lab.sources, found.spend)
+    return [found.mean_reward, float(reward.std(ddof=1)), least, median, most, found.spend, share]
 
 
 def sharpness(lab: Lab) -> Section:
