@@ -58,7 +58,7 @@ class QNetwork:
 
     def values(self, states: Float32Array) -> Float32Array:
         """Q(Z, k; θ) for each row Z of `states`."""
-        with self.torch.no_grad():
+        with _one_thread(self.torch), self.torch.no_grad():
             out: Float32Array = self._forward(self.torch.from_numpy(states)).numpy()
         return out
 
@@ -104,7 +104,7 @@ class QNetwork:
     ) -> Float32Array:
         """The Bellman error δ of each row."""
         torch = self.torch
-        with torch.no_grad():
+        with _one_thread(torch), torch.no_grad():
             now, later = self._both(states, next_states)
             chosen = torch.from_numpy(taken)
             ahead = discount * _best_sets(torch, later, chosen) - (now * chosen).sum(1)
