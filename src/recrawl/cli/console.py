@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from recrawl.report.tables import Table
+
+# The first column may be folded down to this many characters.
+FOLDED = 12
 
 
 def console() -> Console:
@@ -90,23 +94,25 @@ def show_table(table: Table, out: Console | None = None) -> None:
     from recrawl.report.tables import Badge
 
     tones = {"good": "green", "bad": "dark_orange", "plain": "dim"}
-    grid = RichTable(
-        header_style="bold", title=table.caption or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD
-    )
-    numeric, texts = table.numeric(), table.texts()
+    grid = RichTable(title=table.caption or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     shown = [place for place, column in enumerate(table.columns) if not (column.wide or column.detail)]
-    # Aligned here, because rich would drop the spaces that keep the points in line.
-    widths = [
-        max(len(column.name), *(len(row[place]) for row in texts)) if numeric[place] else 0
-        for place, column in enumerate(table.columns)
-    ]
-    for place in shown:
-        grid.add_column(table.columns[place].name.rjust(widths[place]), no_wrap=place > 0, overflow="fold")
-    for row, row_texts in zip(table.rows, texts, strict=True):
-        cells = []
-        for place in shown:
-            cell = row[place]
-            style = tones[cell.tone] if isinstance(cell, Badge) else ""
-            cells.append(Text(row_texts[place].rjust(widths[place]), style=style))
-        grid.add_row(*cells)
+    columns = [_column_of_text(table, place) for place in shown]
+    for place, (head, _) in zip(shown, columns, strict=True):
+        grid.add_column(
+            Text(head, style="bold"), no_wrap=place > 0, min_width=FOLDED if place == 0 else None, overflow="fold"
+        )
+    for number, row in enumerate(table.rows):
+        cells = [row[place] for place in shown]
+        styles = [tones[cell.tone] if isinstance(cell, Badge) else "" for cell in cells]
+        grid.add_row(*(Text(body[number], style) for (_, body), style in zip(columns, styles, strict=True)))
     (out or console()).print(grid)
+
+
+def _column_of_text(table: Table, place: int) -> tuple[str, list[str]]:
+    """The heading and the cells of a column, numbers aligned here: rich would drop the spaces that align them."""
+    name, body = table.columns[place].name, [row[place] for row in table.texts()]
+    if not table.numeric()[place]:
+        return name, body
+    width = max(map(len, [*name.split(), *body]))
+    head = "\n".join(line.rjust(width) for line in textwrap.wrap(name, width))
+    return head, [text.rjust(width) for text in body]

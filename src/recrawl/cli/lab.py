@@ -128,8 +128,8 @@ def report(sources: Sources, outcomes: Sequence[Outcome], bound: recrawl.kernels
     ours, plain = by_name["recrawl"], by_name["round_robin"]
     lead = (
         f"{len(sources)} sources, {BUDGET} fetches a slot. Learning as it goes, recrawl captured "
-        f"{ours.captured / bound.value:.0%} of what no policy can exceed; fetching in turn captured "
-        f"{plain.captured / bound.value:.0%}."
+        f"{100 * ours.captured / bound.value:.1f} % of what no policy can exceed; fetching in turn captured "
+        f"{100 * plain.captured / bound.value:.1f} %."
     )
     table = ranking(outcomes, bound.value)
     caption = f"Worth captured per slot after {WARM_UP} slots; the exact dual bound is {bound.value:.1f}."

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from recrawl.report import Badge, Column, Table
-from recrawl.report.tables import Tone
+from recrawl.report.tables import Cell, Tone
 
 Verdict = Literal["reproduced", "differs", "not published"]
 VERDICTS: dict[Verdict, Tone] = {"reproduced": "good", "differs": "bad", "not published": "plain"}
@@ -114,11 +114,17 @@ def results_table(results: Iterable[Result], caption: str = "", digits: int = 3)
 
 
 def brief_table(results: Iterable[Result], caption: str = "") -> Table:
-    """Results as a table for a terminal: half-widths for intervals, no notes."""
+    """Results as a table for a terminal: under their settings, half-widths for intervals, no notes."""
     columns = [Column("quantity"), Column("published"), Column("measured", 3), Column("±", 3), Column("verdict")]
-    rows = [
-        (r.id, r.published, r.measured, _half_width(r.ci95), Badge(r.verdict, VERDICTS[r.verdict])) for r in results
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    setting = None
+    for r in results:
+        above, _, quantity = r.id.rpartition("/")
+        if above != setting:
+            setting = above
+            rows.append((setting, "", "", "", ""))
+        verdict = Badge(r.verdict, VERDICTS[r.verdict])
+        rows.append((f"  {quantity}", r.published, r.measured, _half_width(r.ci95), verdict))
     return Table(columns, rows, caption)
 
 

@@ -1,8 +1,8 @@
 """Tables whose numbers line up, on a page and in a terminal.
 
-A cell is text, a number, an interval (a pair of numbers), a :class:`Badge` or None for nothing. Numbers of one column
-line up at the decimal point even where they are printed to different precision, because a published 253.1 must not be
-made to look like 253.100.
+A cell is text, a number, an interval (a pair of numbers), a :class:`Badge`, or None where there is nothing to show.
+Numbers of one column line up at the decimal point even where they are printed to different precision, because a
+published 253.1 must not be made to look like 253.100.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Table:
         """Which columns hold numbers and so align right."""
         return [
             any(_is_number(row[place]) for row in self.rows)
-            and all(row[place] is None or _is_number(row[place]) for row in self.rows)
+            and all(row[place] in (None, "") or _is_number(row[place]) for row in self.rows)
             for place in range(len(self.columns))
         ]
 

@@ -6,8 +6,11 @@ explain the numbers which differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from recrawl.papers.progress import Progress, silent
 from recrawl.papers.reproduction import Reproduction
+from recrawl.papers.results import Result
 from recrawl.papers.tcns2018 import deterministic, stochastic, theory
 
 TITLE = "Whittle Index Policy for Crawling Ephemeral Content (IEEE TCNS 2018)"
@@ -30,5 +33,12 @@ def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -
         theory.asymptotics(quick, seed, progress),
         trap_section,
     ]
-    results = sorted([*fixed, *random, *trapped], key=lambda result: result.id.startswith("mas2016"))
+    results = _by_setting([*fixed, *random, *trapped])
     return Reproduction("tcns2018", TITLE, LEAD, results, sections)
+
+
+def _by_setting(results: Sequence[Result]) -> list[Result]:
+    """The paper's results before the talk's, those of a setting together, otherwise in order."""
+    settings = list(dict.fromkeys(result.id.rpartition("/")[0] for result in results))
+    settings.sort(key=lambda setting: setting.startswith("mas2016"))
+    return sorted(results, key=lambda result: settings.index(result.id.rpartition("/")[0]))

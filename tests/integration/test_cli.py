@@ -1,0 +1,134 @@
+"""The program as its users meet it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from recrawl.cli import main; main()"]
+
+
+def recrawl(*arguments, **options):
+    return subprocess.run([*PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    place = tmp_path_factory.mktemp("demo")
+    done = recrawl("demo", "--seconds", "1", "--out", place / "out", "--json", place / "demo.json")
+    assert done.returncode == 0, done.stderr
+    return place, done
+
+
+def test_the_demo_ends_in_a_table_and_the_path_of_a_report(demo):
+    place, done = demo
+    last = done.stdout.strip().splitlines()[-1]
+    assert last == f"report: {place / 'out' / 'report.html'}"
+    assert "round_robin" in done.stdout
+    assert "simulating:" in done.stderr
+    assert (place / "out" / "figures" / "index-and-price.svg").exists()
+    assert "what every fetch brings" in (place / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_demo_writes_its_figures_as_json(demo):
+    written = json.loads((demo[0] / "demo.json").read_text())
+    assert {"seconds", "fetches", "policies"} <= set(written)
+    assert {"recrawl", "oracle", "round_robin"} <= set(written["policies"])
+    assert all(set(each) == {"captured", "per_fetch"} for each in written["policies"].values())
+    captured = {name: each["captured"] for name, each in written["policies"].items()}
+    assert captured["oracle"] > captured["recrawl"] > 1.5 * captured["round_robin"]
+
+
+def is_one_line_and_no_traceback(done):
+    return done.returncode == 2 and done.stderr.startswith("recrawl: ") and done.stderr.count("\n") == 1
+
+
+def test_an_unknown_paper_is_named_with_those_there_are():
+    done = recrawl("reproduce", "nature1905")
+    assert is_one_line_and_no_traceback(done)
+    assert "tcns2018" in done.stderr
+
+
+def test_a_file_in_the_place_of_the_output_directory_is_said_at_once(tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    done = recrawl("reproduce", "tcns2018", "--quick", "--out", tmp_path / "taken")
+    assert is_one_line_and_no_traceback(done)
+    assert "taken" in done.stderr
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", [["reproduce", "tcns2018", "--quick"], ["demo"]])
+def test_a_place_that_cannot_be_written_to_is_said_at_once(tmp_path, command):
+    (tmp_path / "file").write_text("")
+    done = recrawl(*command, "--out", tmp_path / "file" / "below")
+    assert is_one_line_and_no_traceback(done)
+    assert "cannot write" in done.stderr
+
+
+def test_a_missing_extra_is_named(tmp_path):
+    program = "import sys; sys.modules['matplotlib'] = None; from recrawl.cli import main; main()"
+    command = [sys.executable, "-c", program, "demo", "--seconds", "1", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "recrawl[lab]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_interrupting_leaves_a_message_and_no_traceback(tmp_path):
+    command = [*PROGRAM, "demo", "--seconds", "500", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline().startswith("loading")
+        running.send_signal(signal.SIGINT)
+        _, complaint = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert "recrawl: interrupted" in complaint
+    assert "Traceback" not in complaint
+
+
+def test_in_a_terminal_progress_is_a_bar(tmp_path):
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, "demo", "--seconds", "1", "--out", str(tmp_path)]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as running:
+        os.close(theirs)
+        drawn = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                drawn += chunk
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert running.returncode == 0
+    assert "━" in drawn.decode(errors="replace")
+
+
+def test_help_starts_at_once():
+    def seconds():
+        began = time.perf_counter()
+        assert recrawl("--help").returncode == 0
+        return time.perf_counter() - began
+
+    bare = min(_bare_seconds() for _ in range(5))
+    assert min(seconds() for _ in range(5)) < 0.2 + bare
+
+
+def _bare_seconds():
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return time.perf_counter() - began
+
+
+def test_the_console_script_is_installed():
+    script = Path(sys.executable).parent / "recrawl"
+    if not script.exists():
+        pytest.skip("recrawl is not installed as a script beside this Python")
+    assert subprocess.run([script, "--version"], capture_output=True, check=True).stdout.startswith(b"recrawl ")
