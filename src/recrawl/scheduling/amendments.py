@@ -1,0 +1,127 @@
+"""What the caller changes between calls: beliefs, crawls of its own, delays, holds, arrivals and departures.
+
+Each costs a constant time per source or group named. A change that lets a source sleep longer is only written down:
+it wakes at the old time, and the next survey puts it back to sleep.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.newcomers import enrol
+from recrawl.scheduling.state import (
+    GONE,
+    LAST,
+    NEWCOMER,
+    NOT_BEFORE,
+    NOW,
+    RATE,
+    TIMER,
+    VALUE,
+    WARD,
+    Catalogue,
+    Chains,
+    Float64Array,
+    Hosts,
+    Int64Array,
+    Wards,
+)
+from recrawl.scheduling.wheel import arrive, group_of, release, set_timer, slots_ahead, touch
+
+
+@inner
+def _reconsider(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, source: int) -> None:
+    if catalogue.place[source] == NEWCOMER:
+        arrive(catalogue, chains, wards, 0, source)
+        return
+    ward = hosts.table[group_of(catalogue, source), WARD] if len(catalogue.group) > 0 else 0
+    if slots_ahead(wards, ward, catalogue.place[source]) < 0:
+        ward = 0
+    touch(catalogue, chains, wards, source, ward)
+
+
+@njit(cache=True)
+def set_beliefs(
+    catalogue: Catalogue,
+    chains: Chains,
+    wards: Wards,
+    hosts: Hosts,
+    ids: Int64Array,
+    value: Float64Array,
+    rate: Float64Array,
+) -> None:
+    """New value and rate for some sources."""
+    for k in range(len(ids)):
+        catalogue.record[ids[k], VALUE] = value[k]
+        catalogue.record[ids[k], RATE] = rate[k]
+        _reconsider(catalogue, chains, wards, hosts, ids[k])
+
+
+@njit(cache=True)
+def set_last(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ids: Int64Array, at: Float64Array
+) -> None:
+    """New last crawl for some sources."""
+    for k in range(len(ids)):
+        catalogue.record[ids[k], LAST] = at[k]
+        _reconsider(catalogue, chains, wards, hosts, ids[k])
+
+
+@njit(cache=True)
+def set_not_before(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ids: Int64Array, until: Float64Array
+) -> None:
+    """Some sources may not be crawled before a time."""
+    for k in range(len(ids)):
+        earlier = until[k] < catalogue.record[ids[k], NOT_BEFORE]
+        catalogue.record[ids[k], NOT_BEFORE] = until[k]
+        if earlier:
+            _reconsider(catalogue, chains, wards, hosts, ids[k])
+
+
+@njit(cache=True)
+def dismiss(catalogue: Catalogue, ids: Int64Array) -> None:
+    """Some sources are gone; their entries are dropped where they are next read."""
+    for source in ids:
+        catalogue.place[source] = GONE
+        catalogue.record[source, VALUE] = 0.0
+
+
+@njit(cache=True)
+def admit(catalogue: Catalogue, chains: Chains, wards: Wards, first: int, end: int) -> None:
+    """Take in the sources first .. end - 1, whose records are written."""
+    for source in range(first, end):
+        if catalogue.record[source, LAST] == -math.inf:
+            enrol(catalogue, chains, source)
+        else:
+            arrive(catalogue, chains, wards, 0, source)
+
+
+@njit(cache=True)
+def wake_crawled(catalogue: Catalogue, chains: Chains, wards: Wards, end: int) -> None:
+    """Take in the sources 0 .. end - 1 that were crawled before."""
+    for source in range(end):
+        if catalogue.record[source, LAST] > -math.inf:
+            arrive(catalogue, chains, wards, 0, source)
+
+
+@njit(cache=True)
+def set_holds(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, groups: Int64Array, until: Float64Array
+) -> None:
+    """Hold some groups until a time, whatever was said before."""
+    for k in range(len(groups)):
+        group = groups[k]
+        hosts.until[group] = until[k]
+        if hosts.table[group, TIMER] >= 0:
+            set_timer(catalogue, chains, wards, hosts, group, wards.dial[0, NOW])
+
+
+@njit(cache=True)
+def open_ward(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, group: int, ward: int) -> None:
+    """Give a group a ward of its own; sources that wait for the host move in at once, the others when they wake."""
+    hosts.table[group, WARD] = ward
+    release(catalogue, chains, wards, hosts, group)

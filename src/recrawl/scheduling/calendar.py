@@ -1,0 +1,502 @@
+"""The calendar: exactly the top of the ranking, at a cost that does not grow with the catalogue.
+
+A source's index only rises with age, at a known speed, so a source far below the price need not be looked at until it
+can matter. The calendar keeps those asleep in a timing wheel (:mod:`~recrawl.scheduling.wheel`), looks at the few that
+are awake (:mod:`~recrawl.scheduling.survey`) and takes the first of them (:mod:`~recrawl.scheduling.choice`). It ranks
+by the beliefs it is given: it does not learn, fetch, or know what time it is.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.errors import ParameterError
+from recrawl.records import FloatArray, IntArray, checked
+from recrawl.scheduling import amendments, saved
+from recrawl.scheduling.chains import MEMBERS
+from recrawl.scheduling.choice import FITS, GUARANTEED, LAST_INDEX, REPORT, SPENT, choose
+from recrawl.scheduling.newcomers import heapify
+from recrawl.scheduling.state import (
+    ARRIVALS,
+    BEST,
+    COLUMNS,
+    CROWD,
+    CROWDS,
+    DIALS,
+    ENTRIES,
+    FIRST_SLOT,
+    FREE,
+    GONE,
+    GROUP,
+    HEAD,
+    KNOBS,
+    LABOUR,
+    LAST,
+    LATEST,
+    LEDGER,
+    NEWCOMERS,
+    NOT_BEFORE,
+    NOW,
+    POOL,
+    RATE,
+    SHELF,
+    SLOTS,
+    TIMER,
+    UNUSED,
+    VALUE,
+    WARD,
+    Catalogue,
+    Chains,
+    Hosts,
+    Wards,
+)
+from recrawl.scheduling.wheel import untune
+
+# Slots of the main wheel: one per so many sources, within limits that keep the heads of all slots in the cache.
+SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS = 64, 64, 1 << 17
+# Sources a host's ward is prepared for, per slot.
+HOST_SLOTS = 1 << 12
+# Naps per source beyond what steady work needs, after which the wheel is tuned to the present price.
+PATIENCE = 4
+# How much of the newest observation the smoothed price takes over.
+SMOOTHING = 1 / 8
+
+
+class Calendar:
+    """Sources ranked by the continuous index, awake only when they can matter.
+
+    Parameters, each a number or one per source
+        value: v, what a source is worth once ripe; with rate 0, its arrival rate Λ
+        rate: r, how fast it ripens, per second; 0 means the quadratic form value·age²/(2·cost)
+        cost: C, what a crawl spends
+        last: time of the last crawl; -inf, or None for all, means never. A source never crawled is as ripe as can be
+        group: host number, a whole number >= 0; at most one source per group is chosen in a call
+        now: the time at the start, in seconds
+        max_age: a source this old is overdue and goes before all others, the longest overdue first
+
+    The ranking is by index, equal indices by id, lower first. A source whose index is 0 is not chosen. Time is in
+    float64 seconds, Unix times included; it may stand still or step back, which only makes sources look younger.
+
+    >>> calendar = Calendar(value=[1.0, 5.0, 3.0], rate=0.1, last=0.0)
+    >>> calendar.choose(now=10.0, budget=2).tolist()
+    [1, 2]
+    >>> calendar.choose(now=11.0, budget=2).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        value: npt.ArrayLike,
+        rate: npt.ArrayLike,
+        cost: npt.ArrayLike = 1.0,
+        *,
+        last: npt.ArrayLike | None = None,
+        group: npt.ArrayLike | None = None,
+        now: float = 0.0,
+        max_age: npt.ArrayLike = math.inf,
+    ) -> None:
+        start = _time("now", now)
+        size = max(np.size(a) for a in (value, rate, cost, max_age, *([] if last is None else [last])))
+        if group is not None:
+            size = max(size, np.size(group))
+        self._size = 0
+        self._gone = 0
+        self._price = math.nan
+        self._report = np.zeros(REPORT)
+        slots = _power_of_two(size // SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS)
+        self._catalogue = Catalogue(
+            record=np.empty((0, 4)),
+            place=np.empty(0, np.int32),
+            cost=np.ones(1),
+            max_age=np.full(1, math.inf),
+            group=np.empty(0, np.int32),
+        )
+        self._chains = Chains(
+            blocks=np.empty((0, 1 + MEMBERS), np.int32),
+            heads=np.empty((0, 2), np.int32),
+            ledger=np.zeros(LEDGER, np.int64),
+            newcomers=np.empty(0, np.int32),
+            ceilings=np.empty(0),
+        )
+        self._chains.ledger[FREE] = -1
+        self._wards = Wards(dial=np.zeros((0, DIALS)), knob=np.zeros((0, KNOBS), np.int64))
+        self._hosts = Hosts(until=np.empty(0), table=np.zeros((0, COLUMNS), np.int64))
+        self._grouped = group is not None
+        self._new_chains(1)
+        self._new_ward(slots, -1)
+        self._wards.dial[0, [NOW, LATEST]] = start
+        self._cheapest = math.inf
+        self.add(value, rate, cost, last=last, group=group, max_age=max_age)
+
+    # -- what it holds
+
+    def __len__(self) -> int:
+        """How many sources it holds, those removed not counted."""
+        return self._size - self._gone
+
+    @property
+    def price(self) -> float:
+        """The index of the last source chosen, smoothed over some calls; NaN before the first."""
+        return self._price
+
+    @property
+    def guarantee_share(self) -> float:
+        """The share of all that was spent that went to overdue sources the index would not have chosen."""
+        return float(self._report[GUARANTEED] / self._report[SPENT]) if self._report[SPENT] else 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its arrays."""
+        parts = (self._catalogue, self._chains, self._wards, self._hosts)
+        return sum(array.nbytes for part in parts for array in part)
+
+    # -- choosing
+
+    def choose(self, now: float, budget: float) -> IntArray:
+        """The top of the ranking as far as `budget` (in units of cost) goes, first first; marks them crawled at `now`.
+
+        Goes down the ranking and stops at the first source that does not fit.
+        """
+        moment = _time("now", now)
+        tokens = float(budget)
+        if not 0.0 <= tokens < math.inf:
+            raise ParameterError("budget", "a finite number >= 0", budget)
+        guess = self._guess(tokens)
+        if guess == 0:
+            return np.empty(0, np.int64)
+        self._make_room(len(self._hosts.until))
+        picked = choose(
+            self._catalogue, self._chains, self._wards, self._hosts, moment, tokens, guess, self._cheapest, self._report
+        )
+        self._follow_price()
+        self._open_wards()
+        if self._wards.knob[0, LABOUR] > PATIENCE * len(self) + 10_000:
+            untune(self._catalogue, self._chains, self._wards, self._hosts, 0)
+        return picked.astype(np.int64)
+
+    def _guess(self, tokens: float) -> int:
+        """About how many sources the budget pays for; exact where all cost the same."""
+        if len(self) == 0 or tokens * FITS < self._cheapest:
+            return 0
+        cost = self._catalogue.cost
+        typical = float(cost[0]) if len(cost) == 1 else float(cost[: self._size : max(1, self._size // 1024)].mean())
+        return int(min(max(tokens * FITS / typical, 1), self._size))
+
+    def _follow_price(self) -> None:
+        lowest = float(self._report[LAST_INDEX])
+        if lowest < math.inf:
+            known = math.isfinite(self._price)
+            self._price = self._price + SMOOTHING * (lowest - self._price) if known else lowest
+
+    # -- changing
+
+    def add(
+        self,
+        value: npt.ArrayLike,
+        rate: npt.ArrayLike,
+        cost: npt.ArrayLike = 1.0,
+        *,
+        last: npt.ArrayLike | None = None,
+        group: npt.ArrayLike | None = None,
+        max_age: npt.ArrayLike = math.inf,
+    ) -> IntArray:
+        """Take in sources, described as at construction; their ids, which follow on from those given before."""
+        columns = {
+            "value": checked("value", value, "finite and >= 0"),
+            "rate": checked("rate", rate, "finite and >= 0"),
+            "cost": checked("cost", cost, "finite and > 0", open_low=True),
+            "last": _last(-math.inf if last is None else last),
+            "max_age": checked("max_age", max_age, "> 0 or inf", open_low=True),
+        }
+        if self._grouped != (group is not None):
+            raise ParameterError("group", "given for all sources or for none", "a mixture")
+        if group is not None:
+            columns["group"] = _whole("group", group)
+        flat = dict(zip(columns, _one_per_source(columns), strict=True))
+        first, end = self._size, self._size + len(flat["value"])
+        if end == first:
+            return np.empty(0, np.int64)
+        self._grow(end)
+        self._write(first, end, flat)
+        self._size = end
+        never = np.flatnonzero(flat["last"] == -math.inf)
+        self._grow_newcomers(len(never))
+        if first == 0:
+            self._found(never)
+        else:
+            self._make_room(end - first)
+            amendments.admit(self._catalogue, self._chains, self._wards, first, end)
+        return np.arange(first, end)
+
+    def _write(self, first: int, end: int, flat: dict[str, FloatArray]) -> None:
+        catalogue = self._catalogue
+        catalogue.record[first:end, VALUE] = flat["value"]
+        catalogue.record[first:end, RATE] = flat["rate"]
+        catalogue.record[first:end, LAST] = flat["last"]
+        catalogue.record[first:end, NOT_BEFORE] = -math.inf
+        for name in ("cost", "max_age"):
+            self._write_shared(name, first, end, flat[name])
+        self._cheapest = min(self._cheapest, float(flat["cost"].min()))
+        if "group" in flat:
+            catalogue.group[first:end] = flat["group"]
+            self._grow_hosts(int(flat["group"].max()) + 1)
+
+    def _write_shared(self, name: str, first: int, end: int, given: FloatArray) -> None:
+        """Write a column that is kept as one number while all sources agree."""
+        column: FloatArray = getattr(self._catalogue, name)
+        if len(column) == 1 and (first == 0 or given[0] == column[0]) and (given == given[0]).all():
+            column[0] = given[0]
+            return
+        if len(column) == 1:
+            spread = np.empty(len(self._catalogue.place))
+            spread[:first] = column[0]
+            column = spread
+            spreads: Any = {name: column}
+            self._catalogue = self._catalogue._replace(**spreads)
+        column[first:end] = given
+
+    def _found(self, never: IntArray) -> None:
+        """Take in the first sources: newcomers as a heap at once, the others awake."""
+        chains, wards = self._chains, self._wards
+        chains.newcomers[: len(never)] = never
+        chains.ledger[NEWCOMERS] = len(never)
+        heapify(self._catalogue, chains)
+        self._make_room(self._size - len(never))
+        amendments.wake_crawled(self._catalogue, self._chains, wards, self._size)
+
+    def update(self, ids: npt.ArrayLike, value: npt.ArrayLike | None = None, rate: npt.ArrayLike | None = None) -> None:
+        """Change what is believed of some sources."""
+        which = self._known(ids)
+        record = self._catalogue.record
+        values = record[which, VALUE] if value is None else checked("value", value, "finite and >= 0")
+        rates = record[which, RATE] if rate is None else checked("rate", rate, "finite and >= 0")
+        self._amend(amendments.set_beliefs, which, _per_id("value", values, which), _per_id("rate", rates, which))
+
+    def crawled(self, ids: npt.ArrayLike, at: npt.ArrayLike) -> None:
+        """The last crawl of some sources was at this time (-inf: there was none), whoever did it."""
+        which = self._known(ids)
+        self._amend(amendments.set_last, which, _per_id("at", _last(at, "at"), which))
+
+    def defer(self, ids: npt.ArrayLike, until: npt.ArrayLike) -> None:
+        """Some sources may not be chosen before a time (Retry-After, in flight); replaces what was said before."""
+        which = self._known(ids)
+        self._amend(amendments.set_not_before, which, _per_id("until", _until(until), which))
+
+    def remove(self, ids: npt.ArrayLike) -> None:
+        """Forget some sources; their ids are not used again."""
+        which = self._known(ids)
+        amendments.dismiss(self._catalogue, which)
+        self._gone += len(which)
+
+    def hold(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
+        """No source of these groups may be chosen before a time; replaces what was said before."""
+        if not self._grouped:
+            raise ParameterError("groups", "used only where sources were given groups", "a calendar without groups")
+        which = np.atleast_1d(_whole("groups", groups).astype(np.int64))
+        self._grow_hosts(int(which.max(initial=-1)) + 1)
+        self._amend(amendments.set_holds, which, _per_id("until", _until(until), which))
+
+    def _amend(self, change: Any, which: IntArray, *values: FloatArray) -> None:
+        self._make_room(2 * len(which))
+        change(self._catalogue, self._chains, self._wards, self._hosts, which, *values)
+
+    def _known(self, ids: npt.ArrayLike) -> IntArray:
+        """The ids as an array, or an error that names the first that is unknown, gone or there twice."""
+        which = np.atleast_1d(np.asarray(ids))
+        if which.size == 0:
+            return np.empty(0, np.int64)
+        if which.ndim != 1 or which.dtype.kind not in "iu":
+            raise ParameterError("ids", "whole numbers, one-dimensional", repr(ids))
+        outside = (which < 0) | (which >= self._size)
+        bad = outside | (self._catalogue.place[np.where(outside, 0, which)] == GONE)
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise ParameterError("ids", "ids of sources in the calendar", which[k], (k,))
+        if len(which) > 1 and len(np.unique(which)) < len(which):
+            raise ParameterError("ids", "distinct", "an id twice")
+        return which.astype(np.int64)
+
+    # -- keeping
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state to one file."""
+        saved.save(path, self._state(), self._scalars())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Calendar:
+        """A calendar as it was saved: it chooses as the saved one would have."""
+        calendar = cls.__new__(cls)
+        calendar._restore(*saved.load(path))
+        return calendar
+
+    def _state(self) -> dict[str, npt.NDArray[Any]]:
+        used = int(self._chains.ledger[UNUSED])
+        newcomers = int(self._chains.ledger[NEWCOMERS])
+        trimmed = {"blocks": used, "newcomers": newcomers, "ceilings": newcomers}
+        state = {}
+        for part in (self._catalogue, self._chains, self._wards, self._hosts):
+            for name, array in part._asdict().items():
+                size = self._size if part is self._catalogue else len(array)
+                state[f"{type(part).__name__}.{name}"] = array[: trimmed.get(name, size)]
+        return state | {"report": self._report}
+
+    def _scalars(self) -> dict[str, float]:
+        return {
+            "size": self._size,
+            "gone": self._gone,
+            "price": self._price,
+            "cheapest": self._cheapest,
+            "grouped": self._grouped,
+        }
+
+    def _restore(self, state: dict[str, npt.NDArray[Any]], scalars: dict[str, float]) -> None:
+        def part(kind: Any) -> Any:
+            return kind(**{name: state[f"{kind.__name__}.{name}"] for name in kind._fields})
+
+        self._catalogue, self._chains = part(Catalogue), part(Chains)
+        self._wards, self._hosts = part(Wards), part(Hosts)
+        self._report = state["report"]
+        self._size, self._gone = int(scalars["size"]), int(scalars["gone"])
+        self._price, self._cheapest = scalars["price"], scalars["cheapest"]
+        self._grouped = bool(scalars["grouped"])
+
+    # -- room
+
+    def _grow(self, size: int) -> None:
+        """Room for `size` sources; by a quarter more than asked, except the first time."""
+        catalogue = self._catalogue
+        capacity = len(catalogue.place)
+        if size <= capacity:
+            return
+        wanted = size if capacity == 0 else max(size, capacity + capacity // 4)
+        self._catalogue = Catalogue(
+            record=_extended(catalogue.record, wanted),
+            place=_extended(catalogue.place, wanted),
+            cost=_extended(catalogue.cost, wanted) if len(catalogue.cost) > 1 else catalogue.cost,
+            max_age=_extended(catalogue.max_age, wanted) if len(catalogue.max_age) > 1 else catalogue.max_age,
+            group=_extended(catalogue.group, wanted) if self._grouped else catalogue.group,
+        )
+
+    def _grow_newcomers(self, more: int) -> None:
+        chains = self._chains
+        wanted = int(chains.ledger[NEWCOMERS]) + more
+        if wanted > len(chains.newcomers):
+            size = max(wanted, len(chains.newcomers) * 5 // 4)
+            self._chains = chains._replace(
+                newcomers=_extended(chains.newcomers, size), ceilings=_extended(chains.ceilings, size)
+            )
+
+    def _grow_hosts(self, groups: int) -> None:
+        hosts = self._hosts
+        known = len(hosts.until)
+        if groups <= known:
+            return
+        size = max(groups, known * 5 // 4)
+        first = self._new_chains(size - known)
+        table = _extended(hosts.table, size, 0)
+        table[known:, [TIMER, BEST]] = -1
+        table[known:, SHELF] = np.arange(first, first + size - known)
+        self._hosts = Hosts(until=_extended(hosts.until, size, -math.inf), table=table)
+
+    def _new_chains(self, count: int) -> int:
+        """Add empty chains; the number of the first."""
+        chains = self._chains
+        first = len(chains.heads)
+        self._chains = chains._replace(heads=_extended(chains.heads, first + count, 0))
+        self._chains.heads[first:, HEAD] = -1
+        return first
+
+    def _new_ward(self, slots: int, group: int) -> int:
+        first = self._new_chains(slots + 2)
+        dial, knob = np.zeros((1, DIALS)), np.zeros((1, KNOBS), np.int64)
+        if len(self._wards.dial):
+            dial[0, [NOW, LATEST]] = self._wards.dial[0, [NOW, LATEST]]
+        knob[0, [POOL, ARRIVALS, FIRST_SLOT, SLOTS, GROUP]] = first, first + 1, first + 2, slots, group
+        self._wards = Wards(np.append(self._wards.dial, dial, axis=0), np.append(self._wards.knob, knob, axis=0))
+        return len(self._wards.dial) - 1
+
+    def _open_wards(self) -> None:
+        """Give every host that turned out to be crowded a ward of its own."""
+        crowds = int(self._chains.ledger[CROWDS])
+        self._chains.ledger[CROWDS] = 0
+        for group in self._hosts.table[:crowds, CROWD].copy():
+            if self._hosts.table[group, WARD] == 0:
+                ward = self._new_ward(self._host_slots(), int(group))
+                self._make_room(0)
+                amendments.open_ward(self._catalogue, self._chains, self._wards, self._hosts, group, ward)
+
+    def _host_slots(self) -> int:
+        """Slots for one host's ward: fewer where there are many of them."""
+        share = len(self) // (SOURCES_PER_SLOT * len(self._wards.dial))
+        return _power_of_two(share, 16, HOST_SLOTS)
+
+    def _make_room(self, entries: int) -> None:
+        """Blocks enough for `entries` more entries: all but the head block of a chain are full."""
+        chains = self._chains
+        needed = (int(chains.ledger[ENTRIES]) + entries) // MEMBERS + len(chains.heads) + 64
+        if needed > len(chains.blocks):
+            size = max(needed, len(chains.blocks) * 5 // 4)
+            self._chains = chains._replace(blocks=_extended(chains.blocks, size))
+
+
+def _power_of_two(number: int, low: int, high: int) -> int:
+    return min(max(1 << max(number, 1).bit_length(), low), high)
+
+
+def _extended(array: npt.NDArray[Any], size: int, fill: float | None = None) -> npt.NDArray[Any]:
+    longer = np.empty((size, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    if fill is not None:
+        longer[len(array) :] = fill
+    return longer
+
+
+def _time(argument: str, value: float) -> float:
+    moment = float(value)
+    if not math.isfinite(moment):
+        raise ParameterError(argument, "a finite time in seconds", value)
+    return moment
+
+
+def _last(value: npt.ArrayLike, argument: str = "last") -> FloatArray:
+    return checked(argument, value, "a time in seconds, or -inf for never", low=-math.inf, high=_LATEST)
+
+
+def _until(value: npt.ArrayLike) -> FloatArray:
+    return checked("until", value, "a time in seconds; inf for always, -inf for never", low=-math.inf)
+
+
+_LATEST = float(np.finfo(np.float64).max)
+
+
+def _whole(argument: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" and array.size:
+        raise ParameterError(argument, "whole numbers >= 0", repr(value))
+    bad = (array < 0) | (array > np.iinfo(np.int32).max)
+    if bad.any():
+        element = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ParameterError(argument, "whole numbers >= 0", array[element], element or None)
+    return array
+
+
+def _one_per_source(columns: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    try:
+        flat = np.broadcast_arrays(*(np.atleast_1d(column) for column in columns.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise ParameterError("shapes", "one number each or one per source", shapes) from error
+    if flat[0].ndim != 1:
+        raise ParameterError("shapes", "one-dimensional", f"{flat[0].shape}")
+    return list(flat)
+
+
+def _per_id(argument: str, values: FloatArray, which: IntArray) -> FloatArray:
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != len(which)):
+        raise ParameterError(argument, f"one number or one per id ({len(which)})", f"shape {values.shape}")
+    return np.ascontiguousarray(np.broadcast_to(values, which.shape), dtype=np.float64)

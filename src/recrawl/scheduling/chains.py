@@ -1,0 +1,77 @@
+"""Lists that are cheap to append to and cheap to read in order.
+
+A chain is a linked list of 64-byte blocks, each holding up to 15 members: reading it costs one cache miss per block,
+not per member. Members are never taken out of the middle. A source says in `place` which chain holds its live entry;
+entries elsewhere are stale and are dropped when read.
+
+Blocks come from one array that the caller keeps large enough: reading frees blocks, appending takes them, and only
+the head block of a chain may be part empty, so `entries/15 + chains` blocks always suffice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.state import ENTRIES, FILL, FREE, HEAD, UNUSED, Chains, Int64Array
+
+MEMBERS = 15
+
+
+@inner
+def push(chains: Chains, which: int, member: int) -> None:
+    """Append one member."""
+    block, used = chains.heads[which, HEAD], chains.heads[which, FILL]
+    if block < 0 or used == MEMBERS:
+        fresh = chains.ledger[FREE]
+        if fresh >= 0:
+            chains.ledger[FREE] = chains.blocks[fresh, 0]
+        else:
+            fresh = chains.ledger[UNUSED]
+            chains.ledger[UNUSED] += 1
+        chains.blocks[fresh, 0] = block
+        chains.heads[which, HEAD] = fresh
+        block, used = fresh, 0
+    chains.blocks[block, used + 1] = member
+    chains.heads[which, FILL] = used + 1
+    chains.ledger[ENTRIES] += 1
+
+
+@inner
+def length(chains: Chains, which: int) -> int:
+    """How many entries a chain has, stale ones included."""
+    block = chains.heads[which, HEAD]
+    if block < 0:
+        return 0
+    total = chains.heads[which, FILL]
+    block = chains.blocks[block, 0]
+    while block >= 0:
+        total += MEMBERS
+        block = chains.blocks[block, 0]
+    return total
+
+
+@inner
+def drain(chains: Chains, which: int, out: Int64Array, start: int) -> int:
+    """Move all entries to `out` from `start` on; the position after the last."""
+    block, used = chains.heads[which, HEAD], chains.heads[which, FILL]
+    while block >= 0:
+        for k in range(used):
+            out[start + k] = chains.blocks[block, k + 1]
+        start += used
+        chains.ledger[ENTRIES] -= used
+        following = chains.blocks[block, 0]
+        chains.blocks[block, 0] = chains.ledger[FREE]
+        chains.ledger[FREE] = block
+        block, used = following, MEMBERS
+    chains.heads[which, HEAD] = -1
+    chains.heads[which, FILL] = 0
+    return start
+
+
+@inner
+def drained(chains: Chains, which: int) -> Int64Array:
+    """All entries of a chain, which is then empty."""
+    out = np.empty(length(chains, which), np.int64)
+    drain(chains, which, out, 0)
+    return out

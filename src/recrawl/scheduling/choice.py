@@ -1,0 +1,404 @@
+"""One call of the calendar: the first of the ranking, as far as the budget goes, and the mark for next time.
+
+The ranking: overdue sources first, the longest overdue first; then by index. Equal indices go to the lower id. With
+groups, a group whose best has been taken is skipped. The walk stops at the first source that does not fit.
+
+The result is exact because every source that is not a candidate ranks below every candidate: sleepers by the wheel's
+promise, newcomers by the heap. If candidates run out before the budget does, more newcomers are fed, then the mark is
+lowered, and the call looks again; with the mark at 0 everybody with a positive index is a candidate.
+
+Afterwards the mark is moved so that next time about three calls' worth of candidates are left over: down by letting
+the clock run ahead, up by naming a higher mark, which puts the surplus to sleep in the next survey.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.newcomers import feed, first_newcomer, wanted
+from recrawl.scheduling.ranking import bring_first, precedes, put_in_order
+from recrawl.scheduling.state import (
+    AHEAD,
+    AWAKE,
+    BEST,
+    DEMAND,
+    GROUP,
+    LABOUR,
+    LAST,
+    LATEST,
+    LOWEST,
+    MARK,
+    NOW,
+    POOL,
+    ROSE,
+    SLOTS,
+    TALLY,
+    WARD,
+    WIDTH,
+    Catalogue,
+    Chains,
+    Float64Array,
+    Hosts,
+    Int64Array,
+    Wards,
+)
+from recrawl.scheduling.survey import Candidates, longer, note_crowd, survey
+from recrawl.scheduling.wheel import (
+    cost_of,
+    due_at,
+    group_of,
+    index_now,
+    lower_mark,
+    nap_of,
+    nap_or_stay,
+    stay,
+    turn,
+)
+
+# Budgets are sums of costs in floating point; what exceeds them by less than this, relatively, still fits.
+FITS = 1.0 + 1e-12
+USED = -2
+# A ward of one host aims at so many candidates.
+HOST_KEEP = 8
+
+# places of the report
+GUARANTEED, SPENT, LAST_INDEX = 0, 1, 2
+REPORT = 3
+
+
+@inner
+def ward_of(catalogue: Catalogue, wards: Wards, hosts: Hosts, source: int) -> int:
+    """The ward in whose pool a source is."""
+    if len(catalogue.group) == 0:
+        return 0
+    ward = hosts.table[group_of(catalogue, source), WARD]
+    return ward if catalogue.place[source] == wards.knob[ward, POOL] else 0
+
+
+@inner
+def _give_back(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ids: Int64Array, low: int, high: int
+) -> None:
+    for k in range(low, high):
+        stay(catalogue, chains, wards, ward_of(catalogue, wards, hosts, ids[k]), ids[k])
+
+
+@inner
+def _order_overdue(catalogue: Catalogue, late: Int64Array, due: Float64Array, count: int, now: float) -> None:
+    """Sort by due time, then by rank."""
+    key = -due[:count]
+    put_in_order(key, late, 0, count)
+    start = 0
+    while start < count:
+        end = start + 1
+        while end < count and key[end] == key[start]:
+            end += 1
+        if end - start > 1:
+            index = np.empty(end - start)
+            for k in range(start, end):
+                index[k - start] = index_now(catalogue, late[k], now)
+            put_in_order(index, late[start:end], 0, end - start)
+        start = end
+    due[:count] = -key
+
+
+@inner
+def _champions(
+    catalogue: Catalogue,
+    chains: Chains,
+    wards: Wards,
+    hosts: Hosts,
+    ids: Int64Array,
+    index: Float64Array,
+    count: int,
+) -> int:
+    """Bring each group's best to the front and give the others back; how many groups there are."""
+    for k in range(count):
+        group = group_of(catalogue, ids[k])
+        hosts.table[group, TALLY] += 1
+        note_crowd(chains, hosts, group, hosts.table[group, TALLY])
+        best = hosts.table[group, BEST]
+        if best == USED:
+            continue
+        if best < 0 or precedes(index[k], ids[k], index[best], ids[best]):
+            hosts.table[group, BEST] = k
+    front = 0
+    for k in range(count):
+        source, merit = ids[k], index[k]
+        group = group_of(catalogue, source)
+        hosts.table[group, TALLY] = 0
+        if hosts.table[group, BEST] == k:
+            # positions before k are settled, so what stands at `front` has been dealt with
+            hosts.table[group, BEST] = -1
+            ids[front], index[front] = source, merit
+            front += 1
+        else:
+            stay(catalogue, chains, wards, ward_of(catalogue, wards, hosts, source), source)
+    return front
+
+
+@inner
+def _lower_by_need(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, ahead: float, floor: float
+) -> None:
+    """Lower a mark because candidates ran out, to `floor` at most; to 0, waking everybody, once the ring is round."""
+    dial, knob = wards.dial[ward], wards.knob[ward]
+    if dial[WIDTH] <= 0.0 or not ahead < knob[SLOTS] * dial[WIDTH]:
+        if dial[WIDTH] > 0.0:
+            dial[AHEAD] += (knob[SLOTS] + 1) * dial[WIDTH]
+        dial[MARK] = 0.0
+    else:
+        lower_mark(wards, ward, ahead)
+    if dial[MARK] < floor:
+        # the clock ran further than it had to: harmless, and the promise holds for the higher mark too
+        dial[MARK] = floor
+    turn(catalogue, chains, wards, hosts, ward, dial[NOW])
+
+
+@inner
+def _govern(wards: Wards, ward: int, ids: Int64Array, index: Float64Array, low: int, high: int, elapsed: float) -> None:
+    """Move the mark so that about the right number of candidates is left over; [low, high) are those left now.
+
+    The mark of a host's ward need not be below that of ward 0.
+    """
+    dial, knob = wards.dial[ward], wards.knob[ward]
+    left, want = high - low, 3.0 * dial[DEMAND] + HOST_KEEP
+    if dial[WIDTH] <= 0.0 or dial[MARK] <= 0.0:
+        return
+    if left < 0.7 * want:
+        if ward > 0 and dial[MARK] <= wards.dial[0, MARK]:
+            return
+        lower_mark(wards, ward, 2.0 * max(elapsed, 0.0) * (want - left) / want)
+    elif left > want and knob[AWAKE] > 1.3 * want + HOST_KEEP:
+        keep = int(want)
+        bring_first(index, ids, low, high, keep)
+        if index[low + keep - 1] > dial[MARK]:
+            dial[MARK] = index[low + keep - 1]
+            knob[ROSE] = 1
+
+
+@inner
+def _ward_candidates(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float
+) -> Candidates:
+    """The candidates of one host's ward, lowering its mark, if need be, as far as that of ward 0."""
+    turn(catalogue, chains, wards, hosts, ward, now)
+    ahead = max(now - wards.dial[ward, LATEST], wards.dial[ward, WIDTH])
+    settle = True
+    while True:
+        seen = survey(catalogue, chains, wards, hosts, ward, now, HOST_KEEP, settle)
+        if seen[2] + seen[5] > 0 or wards.dial[ward, MARK] <= wards.dial[0, MARK]:
+            return seen
+        settle = False
+        _lower_by_need(catalogue, chains, wards, hosts, ward, ahead, wards.dial[0, MARK])
+        ahead *= 2.0
+
+
+@inner
+def _visit_wards(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, now: float, candidates: Candidates
+) -> Candidates:
+    """Add the best of every host that has a ward of its own."""
+    found, index, bright, late, due, overdue = candidates
+    for ward in range(1, len(wards.dial)):
+        held = hosts.until[wards.knob[ward, GROUP]] > now
+        turn(catalogue, chains, wards, hosts, ward, now)
+        if wards.dial[ward, MARK] < wards.dial[0, MARK]:
+            # below the mark of ward 0 nobody can be a candidate
+            wards.dial[ward, MARK] = wards.dial[0, MARK]
+            wards.knob[ward, ROSE] = 1
+        if wards.knob[ward, AWAKE] == 0 and wards.dial[ward, MARK] == wards.dial[0, MARK]:
+            continue
+        if held and wards.knob[ward, AWAKE] < 16 * HOST_KEEP:
+            continue
+        ids, merit, count, tardy, deadline, tardies = _ward_candidates(catalogue, chains, wards, hosts, ward, now)
+        elapsed = now - wards.dial[ward, LATEST]
+        wards.dial[ward, LATEST] = now
+        first = 0
+        if tardies > 0:
+            _order_overdue(catalogue, tardy, deadline, tardies, now)
+            if not held:
+                if overdue == len(late):
+                    late, due = longer(late), longer(due)
+                late[overdue], due[overdue] = tardy[0], deadline[0]
+                overdue += 1
+            _give_back(catalogue, chains, wards, hosts, tardy, 0 if held else 1, tardies)
+        elif count > 0 and not held:
+            bring_first(merit, ids, 0, count, 1)
+            if bright == len(found):
+                found, index = longer(found), longer(index)
+            found[bright], index[bright] = ids[0], merit[0]
+            bright += 1
+            first = 1
+        _give_back(catalogue, chains, wards, hosts, ids, first, count)
+        _govern(wards, ward, ids, merit, first, count, elapsed)
+    return found, index, bright, late, due, overdue
+
+
+@inner
+def _take_overdue(
+    catalogue: Catalogue, hosts: Hosts, late: Int64Array, count: int, budget: float
+) -> tuple[int, float, bool]:
+    """Walk down the overdue, bringing those taken to the front; how many, what they cost, whether one did not fit."""
+    taken, spent = 0, 0.0
+    for k in range(count):
+        source = late[k]
+        if len(catalogue.group) > 0 and hosts.table[group_of(catalogue, source), BEST] == USED:
+            continue
+        cost = cost_of(catalogue, source)
+        if spent + cost > budget * FITS:
+            return taken, spent, True
+        spent += cost
+        if len(catalogue.group) > 0:
+            hosts.table[group_of(catalogue, source), BEST] = USED
+        # keep the order of those passed over: they only go back to the pool
+        late[k] = late[taken]
+        late[taken] = source
+        taken += 1
+    return taken, spent, False
+
+
+@inner
+def _take_ranked(
+    catalogue: Catalogue, ids: Int64Array, index: Float64Array, count: int, spent: float, budget: float, guess: int
+) -> tuple[int, float, bool]:
+    """Walk down the ranking, those taken at the front and in order; how many, spent so far, whether one did not fit."""
+    sorted_to, taken = 0, 0
+    while True:
+        upto = min(count, max(guess, 1))
+        bring_first(index, ids, sorted_to, count, upto - sorted_to)
+        put_in_order(index, ids, sorted_to, upto)
+        sorted_to = upto
+        while taken < sorted_to:
+            cost = cost_of(catalogue, ids[taken])
+            if spent + cost > budget * FITS:
+                return taken, spent, True
+            spent += cost
+            taken += 1
+        if taken == count:
+            return taken, spent, False
+        guess = 2 * guess + 16
+
+
+@inner
+def _newcomer_first(catalogue: Catalogue, newcomer: int, last: int, now: float) -> bool:
+    """Whether a newcomer still in the heap ranks above the last source taken."""
+    if last < 0:
+        return True
+    merit, other = index_now(catalogue, newcomer, now), index_now(catalogue, last, now)
+    due = due_at(catalogue, last)
+    if due_at(catalogue, newcomer) < math.inf:
+        return due > now or due > -math.inf or precedes(merit, newcomer, other, last)
+    return due > now and precedes(merit, newcomer, other, last)
+
+
+@inner
+def _likely(catalogue: Catalogue, wards: Wards, newcomer: int) -> bool:
+    """Whether a newcomer would have been taken in the latest call."""
+    if newcomer < 0:
+        return False
+    return due_at(catalogue, newcomer) < math.inf or index_now(catalogue, newcomer, 0.0) >= wards.dial[0, LOWEST]
+
+
+@inner
+def _mark_crawled(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, source: int, now: float) -> None:
+    ward = ward_of(catalogue, wards, hosts, source)
+    catalogue.record[source, LAST] = now
+    nap = nap_of(catalogue, wards, ward, source, now, 0.0)
+    nap_or_stay(catalogue, chains, wards, ward, source, now, nap)
+
+
+@inner
+def _settle_accounts(
+    catalogue: Catalogue,
+    late: Int64Array,
+    first: int,
+    ids: Int64Array,
+    index: Float64Array,
+    taken: int,
+    spent: float,
+    now: float,
+    report: Float64Array,
+) -> Int64Array:
+    """The choice in order; reports what was spent, what of it only because of `max_age`, and the last index."""
+    lowest = index[taken - 1] if taken > 0 else math.inf
+    picked = np.empty(first + taken, np.int64)
+    for k in range(first):
+        picked[k] = late[k]
+        if index_now(catalogue, late[k], now) < lowest:
+            report[GUARANTEED] += cost_of(catalogue, late[k])
+    picked[first:] = ids[:taken]
+    report[SPENT] += spent
+    report[LAST_INDEX] = lowest
+    return picked
+
+
+@njit(cache=True)
+def choose(
+    catalogue: Catalogue,
+    chains: Chains,
+    wards: Wards,
+    hosts: Hosts,
+    now: float,
+    budget: float,
+    guess: int,
+    cheapest: float,
+    report: Float64Array,
+) -> Int64Array:
+    """Choose at `now`, mark the chosen as crawled, and prepare the next call.
+
+    `guess` is about how many it may be; no source costs less than `cheapest`.
+    """
+    dial = wards.dial[0]
+    hosted = len(catalogue.group) > 0
+    keep = 4 * guess + 2 * HOST_KEEP
+    ahead = max(now - dial[LATEST], dial[WIDTH])
+    settle = True
+    turn(catalogue, chains, wards, hosts, 0, now)
+    quota = guess if _likely(catalogue, wards, first_newcomer(catalogue, chains)) else 0
+    while True:
+        feed(catalogue, chains, wards, quota)
+        candidates = survey(catalogue, chains, wards, hosts, 0, now, keep, settle)
+        ids, index, count, late, due, overdue = _visit_wards(catalogue, chains, wards, hosts, now, candidates)
+        settle = False
+        _order_overdue(catalogue, late, due, overdue, now)
+        first, spent, full = _take_overdue(catalogue, hosts, late, overdue, budget)
+        if hosted:
+            count = _champions(catalogue, chains, wards, hosts, ids, index, count)
+            for k in range(first):
+                hosts.table[group_of(catalogue, late[k]), BEST] = -1
+        taken = 0
+        if not full:
+            taken, spent, full = _take_ranked(catalogue, ids, index, count, spent, budget, guess - first)
+        full = full or spent + cheapest > budget * FITS
+        newcomer = first_newcomer(catalogue, chains)
+        last = ids[taken - 1] if taken > 0 else (late[first - 1] if first > 0 else -1)
+        more = wanted(catalogue, wards, newcomer) and not (full and not _newcomer_first(catalogue, newcomer, last, now))
+        if (full or dial[MARK] <= 0.0) and not more:
+            break
+        _give_back(catalogue, chains, wards, hosts, late, 0, overdue)
+        _give_back(catalogue, chains, wards, hosts, ids, 0, count)
+        if more:
+            quota = 2 * quota + guess + 1
+        else:
+            quota = 0
+            _lower_by_need(catalogue, chains, wards, hosts, 0, ahead, 0.0)
+            ahead *= 2.0
+    _give_back(catalogue, chains, wards, hosts, late, first, overdue)
+    _give_back(catalogue, chains, wards, hosts, ids, taken, count)
+    picked = _settle_accounts(catalogue, late, first, ids, index, taken, spent, now, report)
+    if taken > 0:
+        dial[LOWEST] = index[taken - 1]
+    for source in picked:
+        _mark_crawled(catalogue, chains, wards, hosts, source, now)
+    if dial[DEMAND] <= 0.0:
+        dial[DEMAND] = len(picked)
+    dial[DEMAND] += (max(len(picked), guess) - dial[DEMAND]) / 8.0
+    _govern(wards, 0, ids, index, taken, count, now - dial[LATEST])
+    dial[LATEST] = now
+    wards.knob[0, LABOUR] = max(0, wards.knob[0, LABOUR] - 3 * len(picked))
+    return picked
