@@ -97,10 +97,11 @@ def deep_section(curves: Mapping[tuple[str, str], Curves], found: Mapping[str, R
 
 
 def _variants(curves: Mapping[tuple[str, str], Curves], length: Length) -> Table:
+    rewards = {"as run": curves["one-page", "drl"].rewards[: length.variant_runs, : length.variant_steps]}
+    rewards |= {variant: curves["one-page", f"variant: {variant}"].rewards for variant in VARIANTS}
     rows = []
-    for variant in VARIANTS:
-        rewards = curves["one-page", f"variant: {variant}"].rewards
-        last = rewards[:, -length.window :].mean(axis=1)
+    for variant, found in rewards.items():
+        last = found[:, -length.window :].mean(axis=1)
         rows.append((variant, float(last.mean()), interval95(np.asarray(last))))
     columns = [Column("variant of FG-DQN", wide=True), Column("reward per slot", 3), Column("95 % interval", 3)]
     caption = (

@@ -62,7 +62,6 @@ LINES = {
 }
 DEEP = ("drl", "hybrid")
 VARIANTS: dict[str, dict[str, object]] = {
-    "as run": {},
     "errors averaged over traces of the same state and action, as in the original FG-DQN": {"matched": True},
     "without noise": {"noise": 0.0},
     "noise at the gradient's step, as (9) prints it": {"noise": 1e-3, "noise_exponent": 0.0},
@@ -95,5 +94,5 @@ class Length:
     variant_steps: int
 
 
-FULL = Length(runs=10, steps=5000, window=1000, long=20_000, variant_runs=3, variant_steps=3000)
+FULL = Length(runs=10, steps=5000, window=1000, long=20_000, variant_runs=3, variant_steps=2000)
 QUICK = Length(runs=3, steps=1500, window=500, long=3000, variant_runs=0, variant_steps=0)
