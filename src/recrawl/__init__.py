@@ -6,6 +6,7 @@ start at once.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,3 +54,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+# Whoever works with Gymnasium finds the environments by name; nobody else pays for it.
+if sys.modules.get("gymnasium"):
+    import_module("recrawl.sim.registration").register()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,3 +100,19 @@ def test_without_gymnasium_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['gymnasium'] = None\nimport recrawl.sim.environments"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "recrawl[lab]" in done.stderr
+
+
+def test_the_documented_example_agent_learns_something() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "environments.md").read_text(encoding="utf-8")
+    code = text.split("<!-- example -->\n```python\n")[1].split("```")[0]
+    names: dict[str, object] = {}
+    exec(compile(code, "docs/environments.md", "exec"), names)
+    rewards = names["rewards"]
+    assert isinstance(rewards, list)
+    assert np.mean(rewards[-1000:]) > 1.4  # a uniform choice earns 1.2
+
+
+def test_the_names_are_known_once_recrawl_is_imported_after_gymnasium() -> None:
+    code = "import gymnasium, recrawl; print(gymnasium.make('recrawl/Ephemeral-v0').action_space)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Discrete(4)" in done.stdout, done.stderr
