@@ -223,6 +223,6 @@ def _regret_figure(budget: int, found: Mapping[tuple[str, int], Found], length: 
 
     caption = (
         f"K = {budget}: bound less expected reward, summed over the slots so far and divided by the bound. Solid lines "
-        "know the parameters, broken lines learn."
+        "know the parameters, broken lines learn. The lottery's loss is that of the long run, in every slot."
     )
     return draw(f"separating-regret-k{budget}", caption, paint, height=3.8)

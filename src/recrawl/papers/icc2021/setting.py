@@ -16,6 +16,9 @@ EXAMPLES = {
     "groups": GroupedPages([5, 80, 10, 5], [0.1, 0.002, 0.005, 0.05], IMPORTANCE),
 }
 PUBLISHED_LOTTERY = ("0.942", "0.055", "0.003", "0")
+# Slots after which the paper sees the deep learner ahead of Thompson sampling, and how closely a figure can be read.
+PUBLISHED_OVERTAKING = {"moving": ("500", 250.0), "running": ("3000", 1000.0)}
+LASTING = 500
 MOVING_WINDOW = 200
 
 
