@@ -30,10 +30,9 @@ A learner whose numbers stop being finite keeps its last finite ones, learns not
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from recrawl.kernels.soft_threshold import crawl_probabilities, log_gradient, thresholds
@@ -155,41 +154,33 @@ def sherman_morrison(inverse: FloatArray, phi: FloatArray, step: float) -> None:
 
 
 @njit(cache=True)
-def _solve_symmetric(matrix: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Solve by LDLᵀ, destroying both arguments; NaN where a pivot is 0.
+def regularised_solve(gram: FloatArray, right: FloatArray, regularisation: float) -> FloatArray:
+    """(BᵀB + δI)⁻¹Bᵀy for a symmetric B, as the real part of (B + i√δ·I)⁻¹y; with δ = 0 simply B⁻¹y, NaN if singular.
 
-    No pivoting is needed: B is positive semidefinite, and so are the parts of B + i√δ·I.
+    By LDLᵀ without pivoting: B is positive semidefinite, so the parts of B + i√δ·I are too.
     """
     size = len(right)
+    lower, out = np.empty((size, size), dtype=np.complex128), np.empty(size, dtype=np.complex128)
+    for i in range(size):
+        out[i] = right[i]
+        for j in range(i + 1):
+            lower[i, j] = gram[i, j]
+        lower[i, i] += 1j * math.sqrt(regularisation)
     for k in range(size):
-        pivot = matrix[k, k]
-        if pivot == 0.0:
-            return np.full_like(right, np.nan)
+        if lower[k, k] == 0.0:
+            return np.full(size, np.nan)
         for i in range(k + 1, size):
-            factor = matrix[i, k] / pivot
-            right[i] -= factor * right[k]
+            factor = lower[i, k] / lower[k, k]
+            out[i] -= factor * out[k]
             for j in range(i, size):
-                matrix[j, i] -= factor * matrix[j, k]
+                lower[j, i] -= factor * lower[j, k]
+    solution = np.empty(size)
     for i in range(size - 1, -1, -1):
         for j in range(i + 1, size):
-            right[i] -= matrix[j, i] * right[j]
-        right[i] /= matrix[i, i]
-    return right
-
-
-@njit(cache=True)
-def plain_solve(gram: FloatArray, right: FloatArray) -> FloatArray:
-    """B⁻¹y; NaN where B is singular."""
-    return _solve_symmetric(gram.copy(), right.copy())
-
-
-@njit(cache=True)
-def tikhonov_solve(gram: FloatArray, right: FloatArray, regularisation: float) -> FloatArray:
-    """(BᵀB + δI)⁻¹Bᵀy for a symmetric B, as the real part of (B + i√δ·I)⁻¹y."""
-    shifted = gram.astype(np.complex128)
-    for i in range(len(right)):
-        shifted[i, i] += 1j * math.sqrt(regularisation)
-    return _solve_symmetric(shifted, right.astype(np.complex128)).real.copy()
+            out[i] -= lower[j, i] * out[j]
+        out[i] /= lower[i, i]
+        solution[i] = out[i].real
+    return solution
 
 
 @njit(cache=True)
@@ -212,10 +203,8 @@ def improve_critic(learner: Learner, settings: Settings, phi: FloatArray, after:
     if settings.inverse == SHERMAN_MORRISON:
         sherman_morrison(learner.gram_inverse, phi, gram_step)
         move = _times(learner.gram_inverse, right)
-    elif settings.inverse == TIKHONOV:
-        move = tikhonov_solve(gram, right, settings.regularisation)
     else:
-        move = plain_solve(gram, right)
+        move = regularised_solve(gram, right, settings.regularisation if settings.inverse == TIKHONOV else 0.0)
     for i in range(len(phi)):
         learner.value_weights[i] += settings.critic_gain * move[i]
 

@@ -143,13 +143,13 @@ def test_the_complex_solve_is_tikhonov_s_form() -> None:
     root, right, delta = random.normal(size=(14, 9)), random.normal(size=14), 0.3
     gram = root @ root.T  # rank 9 of 14
     expected = np.linalg.solve(gram.T @ gram + delta * np.eye(14), gram.T @ right)
-    np.testing.assert_allclose(lspe.tikhonov_solve(gram, right, delta), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(lspe.regularised_solve(gram, right, delta), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_the_complex_solve_keeps_a_small_delta_that_the_square_would_drown() -> None:
     gram, right = np.diag([1e11, 1e-2, 0.0]), np.array([1e11, 1e-2, 1.0])
     # λ/(λ² + δ)·y: 1, 1e-4/(1e-4 + δ) and 0
-    np.testing.assert_allclose(lspe.tikhonov_solve(gram, right, 1e-4), [1.0, 0.5, 0.0], atol=1e-12)
+    np.testing.assert_allclose(lspe.regularised_solve(gram, right, 1e-4), [1.0, 0.5, 0.0], atol=1e-12)
 
 
 def test_a_singular_matrix_breaks_the_plain_learner_which_keeps_what_it_had() -> None:
