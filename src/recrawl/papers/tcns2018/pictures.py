@@ -105,7 +105,7 @@ def differences(rows: Sequence[tuple[str, float, tuple[float, float]]]) -> Figur
             colour = PALETTE[2] if low > 0 else PALETTE[1] if high < 0 else INK
             axes.plot([low, high], [place, place], color=colour, linewidth=3)
             axes.plot([middle], [place], "o", color=colour)
-            side = 1 if middle < 0 else -1
+            side = -1 if middle < 0 else 1
             axes.annotate(
                 f"{middle:+.2f}".replace("-", "−"),
                 (high if side > 0 else low, place),
@@ -121,7 +121,7 @@ def differences(rows: Sequence[tuple[str, float, tuple[float, float]]]) -> Figur
         axes.minorticks_off()
         axes.set_yticks(range(len(rows)), [label for label, _, _ in rows])
         axes.set(xlabel="reward per slot minus that of greedy (log scale beyond ±0.1)", ylim=(len(rows) - 0.5, -0.5))
-        axes.set_xlim(-60, 60)
+        axes.set_xlim(-60, 300)
 
     caption = (
         "Differences from the greedy policy in the same random worlds, with 95 % intervals; green is better than "
