@@ -16,7 +16,7 @@ for r::
     log p(r | data) = Σ (y/φ)·log f_r(τ) − (a + Σy/φ)·log(b + Σf_r(τ)/φ) + log p(r)
 
 *Arrivals.* Counts n over exposures e have marginals that are negative binomial when rates are Gamma(a, b) over the
-catalogue; (a, b) is fitted by expectation–maximisation.
+catalogue; (a, b) is fitted by expectation–maximisation, or by moments.
 
 Symbols: Δ change rate, τ gap, u inflow, r decay rate, φ dispersion, a shape, b rate of a Gamma law; rates are per
 time unit.
@@ -34,6 +34,7 @@ from scipy.special import digamma, polygamma
 from recrawl.records import FloatArray
 
 SMALLEST_SHAPE, LARGEST_SHAPE = 0.02, 200.0
+BROADEST_SHAPE, NARROWEST_SHAPE = 0.1, 20.0
 
 
 @njit(cache=True)
@@ -151,3 +152,18 @@ def gamma_prior(
         if abs(shape - before) < 1e-4 * shape:
             break
     return shape, rate
+
+
+def moment_gamma_prior(counts: FloatArray, exposure: FloatArray) -> tuple[float, float]:
+    """Shape a and rate b of the Gamma law with the mean and variance of rates that counts over exposures (> 0) show.
+
+    Sources weigh by their exposure. Where rates drift, or the law is no Gamma law, a few busy sources make this prior
+    broader than the likeliest one, and a source that was quiet so far is sooner believed to have woken up.
+    """
+    total, time = float(counts.sum()), float(exposure.sum())
+    if len(counts) < 2 or total < 2.0:
+        return 0.5, 0.5 * time / (total + 0.5)
+    mean = total / time
+    excess = float(((counts - mean * exposure) ** 2 - counts).sum()) / float((exposure**2).sum())
+    shape = min(max(mean * mean / max(excess, 1e-300), BROADEST_SHAPE), NARROWEST_SHAPE)
+    return shape, shape / mean

@@ -11,21 +11,31 @@ from collections.abc import Callable
 import numpy as np
 
 from recrawl.learning.collected import WorthModel
+from recrawl.learning.feeds import FeedModel
 from recrawl.learning.items import ItemModel
 from recrawl.learning.model import BeliefModel, Moments, Setting
 from recrawl.learning.pages import PageModel
+from recrawl.learning.rates import UNIX_TIMES
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
-UNKNOWN, ITEMS, WORTH, PAGES = range(4)
-_MAKERS: dict[int, Callable[[Setting], BeliefModel]] = {ITEMS: ItemModel, WORTH: WorthModel, PAGES: PageModel}
+UNKNOWN, ITEMS, FEEDS, WORTH, PAGES = range(5)
+_MAKERS: dict[int, Callable[[Setting], BeliefModel]] = {
+    ITEMS: ItemModel,
+    FEEDS: FeedModel,
+    WORTH: WorthModel,
+    PAGES: PageModel,
+}
 
 
-def kind_of(visits: Visits, objective: str) -> int:
+def kind_of(visits: Visits, setting: Setting) -> int:
     """What a batch of visits shows, as far as the objective cares."""
+    objective = setting.objective
     if objective in ("changes", "freshness"):
         return PAGES
     if visits.published is not None or visits.new is not None:
-        return ITEMS
+        learns_decay = objective == "ephemeral" and setting.half_life is None
+        shows_decay = visits.interest is not None or visits.worth is not None
+        return ITEMS if setting.now < UNIX_TIMES or (learns_decay and shows_decay) else FEEDS
     if visits.worth is not None and objective == "ephemeral":
         return WORTH
     return UNKNOWN if visits.changed is None else PAGES
@@ -42,7 +52,7 @@ class MixedModel:
 
     def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> None:
         """Hand visits to the model of their kind."""
-        kind = kind_of(visits, self.setting.objective)
+        kind = kind_of(visits, self.setting)
         if kind == UNKNOWN:
             return
         if kind not in self.models:
