@@ -23,7 +23,7 @@ CURVES = (
     ("greedy", "greedy", 10),
     ("round robin", "round_robin", 10),
 )
-WARM_UP, MEASURED = 1000, 2000
+WARM_UP, MEASURED = 1000, 10_000
 
 
 def random_catalogue(size: int, seed: int) -> Sources:
@@ -44,7 +44,7 @@ def lost(sources: Sources, policy: str, budget: int, steps: int) -> float:
 
 def asymptotics(quick: bool, seed: int, progress: Progress) -> Section:
     """Index reward against the dual bound as sources and budget grow together."""
-    title, repeats = "asymptotic optimality", 1 if quick else 4
+    title, repeats = "asymptotic optimality", 2 if quick else 6
     sizes = CATALOGUE_SIZES[:5] if quick else CATALOGUE_SIZES
     curves: dict[str, tuple[FloatArray, FloatArray]] = {}
     for place, (name, policy, each) in enumerate(CURVES):
@@ -59,7 +59,7 @@ def asymptotics(quick: bool, seed: int, progress: Progress) -> Section:
     columns = [Column("policy and budget"), Column(f"N = {sizes[0]}", 3), Column(f"N = {sizes[-1]}", 3)]
     text = (
         "The index policy is optimal in the limit of many sources (Weber and Weiss; Verloop). Random catalogues, "
-        f"deterministic model; the reward is that of {MEASURED} slots after {WARM_UP} slots to settle."
+        f"deterministic model; the reward is that of {MEASURED:,} slots after {WARM_UP:,} slots to settle."
     )
     table = Table(columns, rows, "Share of the dual bound, %.")
     return Section("Asymptotic optimality", [Text(text), pictures.asymptotics(curves), table])
