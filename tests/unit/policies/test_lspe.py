@@ -51,13 +51,13 @@ def test_a_soft_budget_says_so_and_reports_its_spend() -> None:
 
 def test_each_source_is_crawled_by_its_probability() -> None:
     policy = lspe(unit=WHOLE, initial=0.0, actor_step_gain=1e-300)
-    share = simulate(TABLE, policy, 1, 20_000).crawl_share
+    share = simulate(TABLE, policy, 1, 6000).crawl_share
     expected = []
     for i in range(len(TABLE)):
         worth = TABLE.ceiling[i] * (1 - TABLE.decay_factor[i] ** np.arange(1, 400))
         f = 1 / (1 + np.exp(-2.0 * ((worth - TABLE.inflow[i]) / WHOLE - 0.5)))
         expected.append(1 / np.concatenate([[1.0], np.cumprod(1 - f)]).sum())
-    np.testing.assert_allclose(share, expected, atol=0.015)
+    np.testing.assert_allclose(share, expected, atol=0.025)  # four standard errors
 
 
 def test_a_hard_budget_takes_the_largest_worth_above_its_threshold() -> None:

@@ -121,7 +121,8 @@ def readings(lab: Lab, lines: dict[str, float]) -> Section:
                 rows,
                 f"{lab.runs} seeds of {lab.steps:,} slots. A soft budget is not held to one arm, so the last column "
                 "divides by the dual bound at what was spent. A hard budget crawls the largest x − T; its start is "
-                "drawn, and then nothing is left to chance, so that it settles early into whatever cycle it is in.",
+                "drawn, and then nothing is left to chance, so that it settles early into whatever cycle it is in. "
+                "The last two rows have thresholds computed from the parameters: they show what softness alone costs.",
             ),
             figures.distribution(shown, lines),
         ],
