@@ -28,6 +28,8 @@ PIPED_WIDTH = 320
               help="NAME or NAME:option,option=value; may be repeated. Default: ours, round robin and all peers, as "
                    "shipped and filled.")  # fmt: skip
 @click.option("--scaled", is_flag=True, help="Peers also with all intervals scaled by the best constant in hindsight.")
+@click.option("--grouped", is_flag=True,
+              help="Also the policies of icc2021 on pages grouped by behaviour (extra deep; minutes).")  # fmt: skip
 @click.option("--equal-result", is_flag=True, help="Also find the budget each rule needs for our result (minutes).")
 @click.option("--log", "log_file", type=click.Path(path_type=Path),
               help="Write the crawl log (Parquet) of the one scenario, budget and policy chosen.")  # fmt: skip
@@ -41,6 +43,7 @@ def command(
     budgets: tuple[float, ...],
     entries: tuple[str, ...],
     scaled: bool,
+    grouped: bool,
     equal_result: bool,
     log_file: Path | None,
     json_file: Path | None,
@@ -53,11 +56,12 @@ def command(
     """
     from recrawl.cli.console import console, progress_shown
     from recrawl.papers.reproduction import prepare
-    from recrawl.sim.comparison import Entry, default_entries, jobs_for, run_jobs
+    from recrawl.sim.comparison import Entry, default_entries, grouped_entries, jobs_for, run_jobs
     from recrawl.sim.scenarios import read_scenarios, select
     from recrawl.sim.traces import Folder
 
     chosen = [Entry.parse(text) for text in entries] or default_entries(scaled)
+    chosen += grouped_entries() if grouped else []
     picked = select(read_scenarios(scenarios), names)
     jobs = jobs_for(picked, budgets, chosen, keep_log=log_file is not None)
     if log_file is not None and len(jobs) != 1:

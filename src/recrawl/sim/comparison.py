@@ -4,8 +4,9 @@ An *entry* is a policy with its options as one writes them on a command line: `n
 `learned_whittle:act=thompson`. A *column* is a scenario at a budget. Policies with an objective are told the scenario's
 (and its half-life); nothing else differs between columns.
 
-`scaled` is an option of timer rules that needs hindsight: all intervals times one constant, the largest with which the
-rule still uses 98 % of the budget.
+`grouped` puts any policy in charge of four groups of pages that behave alike instead of the pages themselves, as
+icc2021 does. `scaled` is an option of timer rules that needs hindsight: all intervals times one constant, the largest
+with which the rule still uses 98 % of the budget.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, TypeVar
 from recrawl import policies
 from recrawl.errors import ParameterError, RecrawlError
 from recrawl.policies.contract import Policy
+from recrawl.policies.grouped_arms import GroupedArms
 from recrawl.sim.replay import CrawlLog, replay
 from recrawl.sim.scenarios import DAY_S, Scenario, half_life_s
 from recrawl.sim.scoring import Score, score
@@ -32,6 +34,8 @@ PAGE_PEERS = ("lambda_crawl", "azar")
 ITEM_PEERS = ("miniflux", "commafeed")
 TIMER_PEERS = ("nutch_adaptive", "stormcrawler_adaptive", "news_crawl")
 PEERS = (*TIMER_PEERS, *ITEM_PEERS, *PAGE_PEERS)
+GROUPED = ("uniform", "thompson", "static", "fg_dqn", "thompson_then_dqn")
+"""The policies of icc2021, which choose among groups of pages."""
 FULL_USE = 0.98
 SCALE_RANGE, SCALE_STEPS = (2.0**-12, 4.0), 9
 Progress = Callable[[str, float], None]
@@ -66,9 +70,16 @@ class Entry:
         """Whether its intervals are to be scaled in hindsight."""
         return ("scaled", True) in self.options
 
+    @property
+    def grouped(self) -> bool:
+        """Whether it is to choose among groups of pages instead of pages."""
+        return ("grouped", True) in self.options
+
     def policy(self, scenario: Scenario, **more: Any) -> Policy:
         """The policy, told the scenario's objective where it takes one."""
-        options = {key: value for key, value in self.options if key != "scaled"} | more
+        options = {key: value for key, value in self.options if key not in ("scaled", "grouped")} | more
+        if self.grouped:
+            return GroupedArms(self.name, **options)
         taken = inspect.signature(type(policies.make(self.name, **options)).__init__).parameters
         if "objective" in taken and "half_life" in taken:
             options = {"objective": scenario.kind, "half_life": half_life_s(scenario)} | options
@@ -101,6 +112,11 @@ def default_entries(scaled: bool = False) -> list[Entry]:
         if scaled and name not in PAGE_PEERS:
             entries.append(Entry(name, (("scaled", True),)))
     return entries
+
+
+def grouped_entries() -> list[Entry]:
+    """The policies of icc2021 on pages grouped by behaviour."""
+    return [Entry(name, (("grouped", True),)) for name in GROUPED]
 
 
 @dataclass(frozen=True)

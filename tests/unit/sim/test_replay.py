@@ -157,7 +157,7 @@ def long_scenario(kind: str) -> Scenario:
     [
         pytest.param(entry, long_scenario(kind), id=f"{entry.label}-{kind}")
         for kind in ("freshness", "ephemeral")
-        for entry in default_entries()
+        for entry in [*default_entries(), Entry.parse("thompson:grouped"), Entry.parse("static:grouped")]
         if entry.applies_to(long_scenario(kind))
     ],
 )
