@@ -48,16 +48,17 @@ SETTINGS = (
 NAMES = ("whittle", "whittle-ceiled", "greedy", "round-robin", "stochastic-index")
 NOTES = {
     ("poisson-m1", "whittle"): (
-        "Theorem 1, continued above u*. The published 253.1 comes from the simplified formula with its ceiling, "
-        "applied off the orbit where it does not hold: see whittle-ceiled and whittle-as-published."
+        "Theorem 1, continued above u*. The published 253.1 is close to what the simplified formula with its "
+        "ceiling gives off the orbit, where it does not hold: see whittle-ceiled and whittle-as-published."
     ),
     ("poisson-m1", "whittle-ceiled"): (
         "The simplified formula with its ceiling, read as x/C at and above u*. Within 0.5 of the published number; "
-        "what remains is in how the formula is read there and how arrivals are drawn: see whittle-as-published."
+        "reading the formula otherwise there and drawing arrivals otherwise can close the gap: see "
+        "whittle-as-published."
     ),
     ("exponential-item-m1", "whittle"): (
         "With one exponential value per item, 250 items a slot average out, and nothing changes. The published greedy "
-        "and round robin are as far from this reading, so the paper's run must have been the per-epoch one."
+        "and round robin are as far from this reading, which speaks for the per-epoch one."
     ),
     ("exponential-epoch-m1", "whittle-ceiled"): (
         "The simplified formula with its ceiling, read as x/C at and above u*, where values this random often are; "
@@ -151,7 +152,8 @@ def _paired(setting: Setting, found: Mapping[str, SimulationResult]) -> list[tup
 def _as_published(sources: Sources, count: int, seed: int) -> list[Result]:
     means = published_protocol(sources, STOCHASTIC_STEPS, count, seed)
     note = (
-        "The variant that yields the published number: the simplified formula with its ceiling and with the real part "
+        "A variant that yields the published number, found among some ten readings tried with that number in view: "
+        "the simplified formula with its ceiling and with the real part "
         "of the logarithm above u*, and a slot's arrivals drawn as a Poisson count of items of average fade."
     )
     sd = float(means.std(ddof=1))

@@ -1,4 +1,4 @@
-"""The computation that yields the published 253.1, and is not for use.
+"""A computation that yields the published 253.1, found by trying readings; not for use.
 
 Three readings that the text leaves open, taken together: the simplified formula γ = η((1 − α)x − u) + x with its
 ceiling also off the orbit; above u*, where the logarithm has a negative argument, its real part
