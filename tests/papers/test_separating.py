@@ -13,7 +13,7 @@ from recrawl.papers.results import read_results
 
 
 def share(name: str, budget: int, slots: int = 3000, seed: int = 0) -> float:
-    found, _ = separating.one_run(separating.Task(name, budget, 0, slots, seed))
+    found, _, _ = separating.one_run(separating.Task(name, budget, 0, slots, seed))
     return 100 * float(found[slots // 2 :].mean())
 
 

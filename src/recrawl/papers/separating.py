@@ -31,6 +31,7 @@ from recrawl.papers.results import Result, compare
 from recrawl.records import FloatArray, Sources
 from recrawl.report import Column, Figure, Section, Table, Text, draw
 from recrawl.report.figures import INK, PALETTE
+from recrawl.report.tables import Cell
 from recrawl.sim.metrics import interval95
 
 TITLE = "Instances that separate policies"
@@ -75,10 +76,11 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """Expected reward per slot as a share of the bound, for each catalogue drawn (one row each)."""
+    """For each catalogue drawn: reward per slot as a share of the bound (a row), the bound, pages never crawled."""
 
     share: FloatArray
     bound: FloatArray
+    never_crawled: FloatArray
 
     def second_half(self) -> FloatArray:
         """Mean share over the second half, in %, one number per catalogue."""
@@ -108,7 +110,7 @@ def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -
     results = [_result(name, budget, found[name, budget], length) for name, budget in found]
     results += [_bound(budget, found["whittle", budget]) for budget in BUDGETS]
     by_id = {result.id: result for result in results}
-    sections = [_law(), _shares(by_id, length), _regrets(found, length)]
+    sections = [_law(), _shares(by_id, found, length), _regrets(found, length)]
     ours = by_id["separating/k50/ours"].measured
     lead = (
         f"With 50 crawls per slot among {PAGES} pages the index earns {by_id['separating/k50/whittle'].measured:.2f} % "
@@ -128,29 +130,29 @@ def all_runs(length: Length, seed: int, progress: Progress) -> dict[tuple[str, i
             for number in range(length.learners_draws if name in LEARNING else length.draws):
                 tasks[name, budget, number] = Task(name, budget, number, length.slots, seed)
     done = side_by_side(one_run, tasks, lambda key: f"separating: {(KNOWING | LEARNING)[key[0]]}", progress)
-    grouped: dict[tuple[str, int], list[tuple[FloatArray, float]]] = {}
+    grouped: dict[tuple[str, int], list[tuple[FloatArray, float, float]]] = {}
     for (name, budget, _), outcome in done.items():
         grouped.setdefault((name, budget), []).append(outcome)
     return {
-        key: Found(np.stack([share for share, _ in outcomes]), np.array([bound for _, bound in outcomes]))
-        for key, outcomes in grouped.items()
+        key: Found(*(np.array(column) for column in zip(*outcomes, strict=True))) for key, outcomes in grouped.items()
     }
 
 
-def one_run(task: Task) -> tuple[FloatArray, float]:
-    """Expected reward per slot as a share of the bound, and the bound."""
+def one_run(task: Task) -> tuple[FloatArray, float, float]:
+    """Expected reward per slot as a share of the bound, the bound, and the share of pages never crawled."""
     sources = catalogue(task.seed * 1000 + task.draw)
     bound = recrawl.relaxed_bound(sources, task.budget).value
     if task.name == "static":
         change, worth = sources.arrivals_per_slot, sources.interest
         chance = static_allocation(change, worth * change, task.budget)
-        return np.full(task.slots, lottery_reward(chance, change, worth) / bound), bound
+        share = lottery_reward(chance, change, worth) / bound
+        return np.full(task.slots, share), bound, float((chance == 0).mean())
     if task.name in KNOWING:
         found = recrawl.simulate(sources, task.name.replace("-", "_"), task.budget, task.slots)
-        return found.rewards[0] / bound, bound
+        return found.rewards[0] / bound, bound, found.never_crawled
     audited = Audited(_learner(task.name, task.draw))
-    recrawl.simulate(sources, audited, task.budget, task.slots, seed=task.draw, noise="change")
-    return np.array(audited.expected) / bound, bound
+    found = recrawl.simulate(sources, audited, task.budget, task.slots, seed=task.draw, noise="change")
+    return np.array(audited.expected) / bound, bound, found.never_crawled
 
 
 def _learner(name: str, seed: int) -> policies.Policy:
@@ -181,19 +183,27 @@ def _law() -> Section:
     return Section("The law", [Text(text)])
 
 
-def _shares(results: Mapping[str, Result], length: Length) -> Section:
-    rows = []
+def _shares(results: Mapping[str, Result], found: Mapping[tuple[str, int], Found], length: Length) -> Section:
+    rows: list[list[Cell]] = []
     for names, knows in ((KNOWING, "known"), (LEARNING, "unknown")):
         for name, label in names.items():
-            at = [results[f"separating/k{budget}/{name}"] for budget in BUDGETS]
-            rows.append((label, knows, at[0].measured, at[0].ci95, at[1].measured, at[1].ci95))
+            row: list[Cell] = [label, knows]
+            for budget in BUDGETS:
+                at = results[f"separating/k{budget}/{name}"]
+                row += [at.measured, at.ci95, 100 * float(found[name, budget].never_crawled.mean())]
+            rows.append(row)
     columns = [Column("policy"), Column("parameters")]
     for budget in BUDGETS:
-        columns += [Column(f"K = {budget}, % of the bound", 2), Column("95 % interval", 2)]
+        columns += [
+            Column(f"K = {budget}, % of the bound", 2),
+            Column("95 % interval", 2),
+            Column("% of pages never crawled", 1),
+        ]
     caption = (
         f"Second half of {length.slots} slots; {length.draws} catalogues for policies that know the parameters, "
         f"{length.learners_draws} for those that learn. Thompson sampling learns the chance of finding a change and "
-        "is, in its second form, told the importance; the learned index is told nothing."
+        "is, in its second form, told the importance; the learned index is told nothing. A learner that never looks at "
+        "a page cannot know that it missed one that matters."
     )
     return Section("What each policy earns", [Table(columns, rows, caption)])
 
