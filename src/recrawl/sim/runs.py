@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
@@ -94,12 +94,13 @@ def simulate(
     return SimulationResult(rewards, float(spent.mean() / steps), share, record, crawls)
 
 
-def _in_turn(go: Callable[[int], int], runs: int, threads: bool) -> Iterable[int]:
+def _in_turn(go: Callable[[int], int], runs: int, threads: bool) -> Iterator[int]:
     """Do every run; compiled ones release the interpreter lock and share the cores."""
     if not threads or runs == 1:
-        return map(go, range(runs))
+        yield from map(go, range(runs))
+        return
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(go, range(runs)))
+        yield from pool.map(go, range(runs))
 
 
 def _mask(observed: bool | npt.ArrayLike, targets: int) -> BoolArray:
