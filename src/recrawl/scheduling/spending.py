@@ -7,11 +7,30 @@ ranking, stop at the first that does not fit, keep the rest of the budget.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from recrawl.records import FloatArray, IntArray
 
 # Budgets are sums of fractions: a balance this much short of a cost still pays for it.
 ROUNDING = 1e-9
+FEW = 64
+"""Up to so many, one pass that keeps the best so far in order beats partitioning."""
+
+
+@njit(cache=True)
+def _best_few(scores: FloatArray, count: int) -> IntArray:
+    """`top` by insertion: nearly every score is dismissed by one comparison with the worst kept."""
+    ids, kept = np.empty(count, np.int64), 0
+    for i in range(len(scores)):
+        if not scores[i] > -np.inf or (kept == count and not scores[i] > scores[ids[kept - 1]]):
+            continue
+        place = kept if kept < count else count - 1
+        kept = min(kept + 1, count)
+        while place > 0 and scores[ids[place - 1]] < scores[i]:
+            ids[place] = ids[place - 1]
+            place -= 1
+        ids[place] = i
+    return ids[:kept]
 
 
 def top(scores: FloatArray, count: int) -> IntArray:
@@ -22,9 +41,8 @@ def top(scores: FloatArray, count: int) -> IntArray:
     """
     if count <= 0:
         return np.empty(0, np.int64)
-    if count == 1:
-        best = np.argmax(scores)
-        return np.array([best] if scores[best] > -np.inf else [], dtype=np.int64)
+    if count <= FEW:
+        return _best_few(scores, min(count, len(scores)))
     if count < len(scores):
         threshold = np.partition(scores, len(scores) - count)[len(scores) - count]
         above = np.flatnonzero(scores > threshold)

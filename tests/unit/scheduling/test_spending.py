@@ -19,6 +19,12 @@ def test_top_is_the_head_of_the_full_ranking(given_scores: np.ndarray, count: in
     assert top(given_scores, count).tolist() == ranking[:count]
 
 
+@given(st.integers(1, 300), st.integers(0, 300), st.integers(0, 10))
+def test_long_rankings_are_cut_the_same_way(length: int, count: int, seed: int) -> None:
+    many = np.random.default_rng(seed).integers(0, 40, length).astype(float)
+    assert top(many, count).tolist() == sorted(range(length), key=lambda i: (-many[i], i))[:count]
+
+
 @given(scores, st.floats(0, 20))
 def test_spending_stops_at_the_first_that_does_not_fit(given_scores: np.ndarray, budget: float) -> None:
     cost = 0.5 + np.arange(len(given_scores)) % 3
