@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.mixture_index import lags, scan
+from recrawl.kernels.mixture_index import complete, scan
 from recrawl.records import FloatArray, IntArray
 
 Act = Literal["mean", "thompson", "optimism"]
@@ -23,16 +23,25 @@ OPTIMISM = 1.0
 class Atoms:
     """Arrays of one row per source; `spread` is the relative standard deviation of the value given the rate."""
 
-    def __init__(self, targets: int, atoms: int, act: Act, random: np.random.Generator, dither: float = 0.0) -> None:
+    def __init__(
+        self,
+        targets: int,
+        atoms: int,
+        act: Act,
+        random: np.random.Generator,
+        dither: float = 0.0,
+        bonus: float = 0.0,
+    ) -> None:
         if act not in ACTS:
             raise ParameterError("act", f"one of {', '.join(ACTS)}", repr(act))
         self.act = act
         self.random = random
-        self.dither = dither
+        self.dither, self.bonus = dither, bonus
         self.mass = np.zeros((targets, atoms))
         self.value = np.zeros((targets, atoms))
         self.rate = np.zeros((targets, atoms))
         self.lag = np.zeros((targets, atoms))
+        self.log_rate = np.zeros((targets, atoms))
         self.spread = np.zeros(targets)
         self.tick = 0.0
         self.optimism = np.full(targets, OPTIMISM if act == "optimism" else 0.0)
@@ -45,7 +54,18 @@ class Atoms:
 
     def grow(self, count: int) -> None:
         """Room for `count` more sources, to be filled by the caller."""
-        for name in ("mass", "value", "rate", "lag", "spread", "optimism", "drawn_value", "drawn_rate", "drawn_lag"):
+        for name in (
+            "mass",
+            "value",
+            "rate",
+            "lag",
+            "log_rate",
+            "spread",
+            "optimism",
+            "drawn_value",
+            "drawn_rate",
+            "drawn_lag",
+        ):
             array = getattr(self, name)
             setattr(self, name, np.concatenate([array, np.zeros((count, *array.shape[1:]))]))
         if self.act == "optimism":
@@ -56,7 +76,7 @@ class Atoms:
 
         Draws anew what stands until the next visit: the dither, or the value and rate Thompson sampling acts on.
         """
-        lags(ids, self.rate, self.tick, self.lag)
+        complete(ids, self.rate, self.tick, self.lag, self.log_rate)
         if self.act == "mean" and self.dither > 0.0:
             self.optimism[ids] = self.dither * self.random.standard_normal(len(ids))
         if self.act != "thompson" or len(ids) == 0:
@@ -77,9 +97,21 @@ class Atoms:
         out = np.empty(len(age))
         if self.act == "thompson":
             sure, whole = np.zeros(len(age)), np.ones((len(age), 1))
-            scan(whole, self.drawn_value, self.drawn_rate, self.drawn_lag, sure, age, sure, out)
+            logs = np.zeros_like(self.drawn_rate)
+            scan(whole, self.drawn_value, self.drawn_rate, self.drawn_lag, logs, sure, age, sure, 0.0, out)
         else:
-            scan(self.mass, self.value, self.rate, self.lag, self.spread, age, self.optimism, out)
+            scan(
+                self.mass,
+                self.value,
+                self.rate,
+                self.lag,
+                self.log_rate,
+                self.spread,
+                age,
+                self.optimism,
+                self.bonus if self.act == "mean" else 0.0,
+                out,
+            )
         return out
 
     def moments(self, ids: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

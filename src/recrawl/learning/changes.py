@@ -8,6 +8,7 @@ happen. Optionally evidence fades: after a gap of one `memory` half of what was 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from numba import njit
 
 from recrawl.kernels.likelihood import add_change_evidence
 from recrawl.kernels.mixture_index import condense
+from recrawl.learning.paths import PathPool
 from recrawl.learning.rates import Refits, fit_prior, grid_quantile, normalised, rate_grid
 from recrawl.records import BoolArray, FloatArray, IntArray
 
@@ -40,6 +42,7 @@ def condense_rows(
     ids: IntArray,
     evidence: npt.NDArray[np.float32],
     log_prior: FloatArray,
+    tilt: FloatArray,
     values: FloatArray,
     ripening: FloatArray,
     mass: FloatArray,
@@ -52,7 +55,7 @@ def condense_rows(
     for k in range(len(ids)):
         i = ids[k]
         for g in range(len(row)):
-            row[g] = evidence[i, g] + log_prior[g]
+            row[g] = evidence[i, g] + log_prior[g] + tilt[i] * g
         condense(row, values, ripening, mass[i], value[i], rate[i])
 
 
@@ -63,6 +66,7 @@ class ChangeBeliefs:
         targets: number of sources
         span: slowest and fastest change rate told apart, per time unit
         memory: half-life of evidence, in time units; None for never forgetting
+        labels: paths or URLs of the sources, along which priors are pooled
 
     >>> beliefs = ChangeBeliefs(1, span=(0.01, 10.0))
     >>> for _ in range(200):
@@ -71,18 +75,29 @@ class ChangeBeliefs:
     True
     """
 
-    def __init__(self, targets: int, span: tuple[float, float], memory: float | None = None) -> None:
+    def __init__(
+        self,
+        targets: int,
+        span: tuple[float, float],
+        memory: float | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
         self.rates = rate_grid(span)
         self.memory = math.inf if memory is None else float(memory)
         self.evidence = np.zeros((targets, len(self.rates)), dtype=np.float32)
         self.visits = np.zeros(targets, dtype=np.int64)
         self.log_prior: FloatArray = np.full(len(self.rates), -math.log(len(self.rates)))
+        self.paths = None if labels is None else PathPool(labels)
+        self.tilt = np.zeros(targets)
         self.refits = Refits()
 
     def grow(self, count: int) -> None:
         """Room for new sources, about which only the prior is known."""
         self.evidence = np.concatenate([self.evidence, np.zeros((count, len(self.rates)), dtype=np.float32)])
         self.visits = np.concatenate([self.visits, np.zeros(count, dtype=np.int64)])
+        self.tilt = np.concatenate([self.tilt, np.zeros(count)])
+        if self.paths is not None:
+            self.paths.grow(count)
 
     def learn(self, ids: IntArray, gaps: FloatArray, changed: BoolArray) -> bool:
         """Visits after gaps > 0; True if the prior was fitted anew, which changes what is believed of every source."""
@@ -91,11 +106,14 @@ class ChangeBeliefs:
         if not self.refits.due(len(ids), len(self.visits)):
             return False
         self.log_prior = fit_prior(self.evidence[self.visits > 0], self.log_prior)
+        if self.paths is not None:
+            self.tilt = self.paths.tilts(self.evidence, self.log_prior)
         return True
 
     def posterior(self, ids: IntArray) -> FloatArray:
         """Probabilities over `rates`, one row per id."""
-        return normalised(self.evidence[ids] + self.log_prior)
+        tilt = self.tilt[ids][:, None] * np.arange(len(self.rates))
+        return normalised(self.evidence[ids] + self.log_prior + tilt)
 
     def mean(self, ids: IntArray) -> FloatArray:
         """Posterior mean of the change rate."""

@@ -11,6 +11,9 @@ from recrawl.learning.model import Moments, Setting
 from recrawl.learning.rates import ATOMS
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
+BONUS = 1.0
+"""What a standard deviation of the log change rate, removed, is worth, as a share of the index of freshness."""
+
 
 def saw_change(visits: Visits) -> BoolArray | None:
     """Whether each visit saw something new, in whatever terms it says so; None if it does not say."""
@@ -27,9 +30,10 @@ class PageModel:
     """Pages seen changed or unchanged: objectives changes, freshness, and ephemeral (news that fade)."""
 
     def __init__(self, setting: Setting) -> None:
-        self.changes = ChangeBeliefs(setting.targets, setting.rates, setting.memory)
+        self.changes = ChangeBeliefs(setting.targets, setting.rates, setting.memory, setting.labels)
         self.importance = MeanWorth(setting.targets)
-        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random)
+        bonus = BONUS if setting.objective == "freshness" else 0.0
+        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random, bonus=bonus)
         self.unvisited = np.ones(setting.targets, dtype=bool)
         self.freshness = setting.objective == "freshness"
         rates = self.changes.rates
@@ -84,6 +88,14 @@ class PageModel:
     def _condense(self, ids: IntArray) -> None:
         beliefs, atoms = self.changes, self.atoms
         condense_rows(
-            ids, beliefs.evidence, beliefs.log_prior, self.values, self.ripening, atoms.mass, atoms.value, atoms.rate
+            ids,
+            beliefs.evidence,
+            beliefs.log_prior,
+            beliefs.tilt,
+            self.values,
+            self.ripening,
+            atoms.mass,
+            atoms.value,
+            atoms.rate,
         )
         atoms.settle(ids)

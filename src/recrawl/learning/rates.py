@@ -2,8 +2,8 @@
 
 A posterior over a fixed grid of rates cannot diverge, takes any likelihood, and is updated in constant time. What most
 sources of a catalogue are like is the prior of the next one: it is fitted to all posteriors together (empirical Bayes,
-by expectation–maximisation over the grid), smoothed over neighbouring rates, and never quite loses a flat part, so that
-no rate is ruled out because nobody had it yet.
+by expectation–maximisation over the grid), smoothed over neighbouring rates, drawn towards a lognormal law, and never
+quite loses a flat part, so that no rate is ruled out because nobody had it yet.
 """
 
 from __future__ import annotations
@@ -25,11 +25,18 @@ ROUNDS = 3
 UNIX_TIMES = 1e8
 """Times beyond this are Unix seconds, times below are slots."""
 YEAR, MINUTE = 365.25 * 86400.0, 60.0
+LOGNORMAL_SHARE = 0.75
+"""How much of the prior is the lognormal law of the fitted one's mean and variance; the rest is free in form.
+
+A free form alone follows the catalogue too closely: it leaves gaps that lock sources out.
+"""
+NARROWEST_STEPS = 2.0
+"""Least standard deviation of that lognormal law, in grid steps."""
 
 
 def default_range(now: float) -> tuple[float, float]:
     """Slowest and fastest rate worth telling apart: per second for Unix times, per slot otherwise."""
-    return (1 / (3 * YEAR), 1 / (5 * MINUTE)) if now > UNIX_TIMES else (1e-5, 10.0)
+    return (1 / (50 * YEAR), 1 / (10 * MINUTE)) if now > UNIX_TIMES else (1e-5, 10.0)
 
 
 def rate_grid(span: tuple[float, float], points: int = POINTS) -> FloatArray:
@@ -65,6 +72,16 @@ def _smooth(shares: FloatArray) -> FloatArray:
     return shares / shares.sum()
 
 
+def _blend(shares: FloatArray) -> FloatArray:
+    """The law in part replaced by the lognormal one of its mean and variance."""
+    steps = np.arange(len(shares))
+    mean = float(shares @ steps)
+    variance = max(float(shares @ (steps - mean) ** 2), NARROWEST_STEPS**2)
+    bell = np.exp(-0.5 * (steps - mean) ** 2 / variance)
+    result: FloatArray = (1.0 - LOGNORMAL_SHARE) * shares + LOGNORMAL_SHARE * bell / bell.sum()
+    return result
+
+
 def fit_prior(log_likelihood: npt.NDArray[np.float32], log_prior: FloatArray) -> FloatArray:
     """The log-prior over the grid that best explains these sources, starting from the present one."""
     points = len(log_prior)
@@ -73,7 +90,8 @@ def fit_prior(log_likelihood: npt.NDArray[np.float32], log_prior: FloatArray) ->
     for _ in range(ROUNDS):
         shares = _pool(log_likelihood, log_prior)
         whole = len(log_likelihood) + FLAT_SOURCES
-        log_prior = np.log(_smooth(shares / len(log_likelihood)) * (len(log_likelihood) / whole) + 1 / whole / points)
+        mixed = _smooth(shares / len(log_likelihood)) * (len(log_likelihood) / whole) + FLAT_SOURCES / whole / points
+        log_prior = np.log(_blend(mixed))
     return log_prior
 
 

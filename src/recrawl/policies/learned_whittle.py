@@ -21,6 +21,7 @@ from recrawl.learning.models import MixedModel
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import Beliefs
 from recrawl.records import FloatArray, IntArray, Visits, checked
+from recrawl.scheduling.spending import ROUNDING
 
 # Above every index: a source past its maximum age, the oldest first.
 OVERDUE = 1e250
@@ -74,6 +75,8 @@ class LearnedWhittle(RankedPolicy):
         if 0.0 < gap < np.inf:
             self.tick = gap if self.tick == 0.0 else min(self.tick, gap)
         self.asked = self.now = now
+        if budget + ROUNDING < self.cost.min():
+            return np.empty(0, dtype=np.int64)
         return super().choose(now, budget, states)
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
