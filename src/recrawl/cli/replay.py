@@ -56,7 +56,7 @@ def command(
     """
     from recrawl.cli.console import console, progress_shown
     from recrawl.papers.reproduction import prepare
-    from recrawl.sim.comparison import Entry, default_entries, grouped_entries, jobs_for, run_jobs
+    from recrawl.sim.comparison import OURS, Entry, default_entries, grouped_entries, jobs_for, run_jobs
     from recrawl.sim.scenarios import read_scenarios, select
     from recrawl.sim.traces import Folder
 
@@ -66,6 +66,8 @@ def command(
     jobs = jobs_for(picked, budgets, chosen, keep_log=log_file is not None)
     if log_file is not None and len(jobs) != 1:
         raise click.UsageError(f"--log needs one scenario, one budget and one policy; these are {len(jobs)} replays")
+    if equal_result and Entry(OURS) not in chosen:
+        raise click.UsageError(f"--equal-result compares with {OURS}: add --policy {OURS}")
     _refuse_unwritable(log_file, json_file)
     if out is not None:
         prepare(out)

@@ -545,6 +545,7 @@ def test_the_command_writes_a_crawl_log(made: Path) -> None:
         (["--policy", "azar"], "--policy"),
         (["--policy", "round_robin:colour=red"], "colour"),
         (["--policy", "round_robin", "--log", "x.parquet"], "--log"),
+        (["--policy", "round_robin", "--equal-result"], "--equal-result"),
         (["--data", "nowhere"], "--data"),
         (["--json", "no/such/folder/x.json"], "cannot write"),
     ],
