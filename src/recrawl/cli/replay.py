@@ -108,8 +108,9 @@ def _show(outcomes: list[Outcome], screen: Console) -> None:
         screen.width = PIPED_WIDTH
     best, rows = best_of(outcomes), entries_of(outcomes)
     found = {(outcome.entry, outcome.column): outcome for outcome in outcomes}
+    texts_of = {outcome: shown(outcome, best[outcome.column]) for outcome in outcomes}
     first = max(len(entry.label) for entry in rows) + 4
-    for block in _blocks(columns_of(outcomes), outcomes, screen.width - first):
+    for block in _blocks(columns_of(outcomes), texts_of, screen.width - first):
         table = Table(header_style="bold")
         table.add_column("policy", no_wrap=True)
         for column in block:
@@ -117,23 +118,23 @@ def _show(outcomes: list[Outcome], screen: Console) -> None:
         for entry in rows:
             cells = [found.get((entry, column)) for column in block]
             texts = [
-                Text("") if cell is None else Text(shown(cell), style="bold" if cell is best[cell.column] else "")
+                Text("") if cell is None else Text(texts_of[cell], style="bold" if cell is best[cell.column] else "")
                 for cell in cells
             ]
             if any(cells):
                 table.add_row(entry.label, *texts)
         screen.print(table)
-    screen.print("shares in %, higher is better; delays in h, lower is better; ± one standard error over targets")
+    screen.print(
+        "shares in %, higher is better; delays in h, lower is better; ± standard error of the difference to the best"
+    )
 
 
-def _blocks(columns: list[str], outcomes: list[Outcome], width: int) -> list[list[str]]:
+def _blocks(columns: list[str], texts: dict[Outcome, str], width: int) -> list[list[str]]:
     """Columns split so that each block fits."""
-    from recrawl.sim.replay_report import shown
-
     blocks: list[list[str]] = [[]]
     room = width
     for column in columns:
-        needed = 3 + max(len(column), *(len(shown(each)) for each in outcomes if each.column == column))
+        needed = 3 + max(len(column), *(len(text) for each, text in texts.items() if each.column == column))
         if blocks[-1] and needed > room:
             blocks.append([])
             room = width

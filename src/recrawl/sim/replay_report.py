@@ -50,13 +50,17 @@ def goodness(outcome: Outcome) -> float:
     return -math.inf if math.isnan(value) else -value if lower_is_better(outcome.scenario) else value
 
 
-def shown(outcome: Outcome) -> str:
-    """A score as people read it: per cent or hours, its standard error, and the share of the budget used if not all."""
+def shown(outcome: Outcome, best: Outcome) -> str:
+    """A score as people read it: per cent or hours, and what goes with it.
+
+    Behind ± stands the standard error of its difference to the best of the column: what tells a gap from chance.
+    """
     score, delay = outcome.score, lower_is_better(outcome.scenario)
     unit = 1.0 if delay else 100.0
     text = f"{score.value * unit:.2f}{' h' if delay else ''}"
-    if math.isfinite(score.standard_error):
-        text += f" ±{score.standard_error * unit:.2f}"
+    doubt = difference(best.score, score)[1]
+    if outcome is not best and math.isfinite(doubt):
+        text += f" ±{doubt * unit:.2f}"
     if score.used_share < FULLY_USED:
         text += f" ({score.used_share:.0%} used)"
     if score.never_visited > 0:
@@ -126,8 +130,8 @@ def document(outcomes: Sequence[Outcome], equal: Sequence[EqualResult], how: str
 
 SCORES = (
     "Freshness and ephemeral scores are in per cent, higher is better; discovery is a mean delay in hours, lower is "
-    "better. ± is one standard error over 20 groups of targets. Rules with timers of their own may leave budget "
-    "unused; “filled” makes them use all of it. The best of each column stands out."
+    "better. The best of each column stands out; ± is one standard error of the difference to it, over 20 groups of "
+    "targets. Rules with timers of their own may leave budget unused; “filled” makes them use all of it."
 )
 EQUAL = (
     f"The budget each rule needs to reach the score of {OURS} at the budget in the heading, as a multiple of it. "
@@ -148,7 +152,8 @@ def _scores(scenario: Scenario, outcomes: Sequence[Outcome], best: dict[str, Out
 def _cell(outcome: Outcome | None, best: Outcome) -> Cell:
     if outcome is None:
         return None
-    return Badge(shown(outcome), "good") if outcome is best else shown(outcome)
+    text = shown(outcome, best)
+    return Badge(text, "good") if outcome is best else text
 
 
 def multiples_table(equal: Sequence[EqualResult]) -> Table:
