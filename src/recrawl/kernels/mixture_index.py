@@ -40,25 +40,20 @@ def tick_lag(rate: float, tick: float) -> float:
 
 
 @njit(cache=True)
-def _lagged(value: float, rate: float, lag: float, age: float, fading: float) -> float:
-    """The index, `fading` being e^{−rτ}."""
-    if rate <= 0.0:
-        return index_at_age(value, 0.0, age, 1.0)
-    s = rate * age
-    if s > EXHAUSTED:
-        return value
-    share = 1.0 - (1.0 + s) * fading if s >= 0.25 else ripeness(s)
-    return value * (share + lag * age * fading)
-
-
-@njit(cache=True)
 def lagged_index(value: float, rate: float, lag: float, age: float) -> float:
     """The index at unit cost, v(G(rτ) + lag·τe^{−rτ}): slotted where `lag` is that of the tick, continuous where 0.
 
     The slotted index γ_k [tcns2018, Theorem 1 on the orbit] with k = τ/d, written so that what does not depend on the
     age is computed once. Rate 0 is the quadratic form.
     """
-    return _lagged(value, rate, lag, age, math.exp(-rate * age) if rate > 0.0 else 1.0)
+    if rate <= 0.0:
+        return index_at_age(value, 0.0, age, 1.0)
+    s = rate * age
+    if s > EXHAUSTED:
+        return value
+    fading = math.exp(-s)
+    share = 1.0 - (1.0 + s) * fading if s >= 0.25 else ripeness(s)
+    return value * (share + lag * age * fading)
 
 
 @njit(cache=True)
@@ -129,59 +124,33 @@ def condense(
 
 
 @njit(cache=True)
-def information(unchanged: float, joint: float, mean: float) -> float:
-    """The standard deviation of log r that seeing a source changed or unchanged now would remove.
-
-    With unchanged probability P = Σ m·e^{−rτ} and C = Σ m·e^{−rτ}·log r, the standard deviation between the two means
-    that log r may come to have is |C − P·E[log r]|/√(P(1 − P)).
-    """
-    if unchanged < 1e-9 or unchanged > 1.0 - 1e-9:
-        return 0.0
-    return abs(joint - unchanged * mean) / math.sqrt(unchanged * (1.0 - unchanged))
-
-
-@njit(cache=True)
 def scan(
     mass: FloatArray,
     value: FloatArray,
     rate: FloatArray,
     lag: FloatArray,
-    log_rate: FloatArray,
     spread: FloatArray,
     age: FloatArray,
     optimism: FloatArray,
-    bonus: float,
     out: FloatArray,
 ) -> None:
-    """Fill `out` with the averaged index of every source (a row of atoms), plus its `optimism` in deviations.
-
-    `bonus` raises it by that share per standard deviation of the log rate that a crawl would remove.
-    """
+    """Fill `out` with the averaged index of every source (a row of atoms), plus its `optimism` in deviations."""
     for i in range(len(out)):
-        mean, square, unchanged, joint, level = 0.0, 0.0, 0.0, 0.0, 0.0
+        mean, square = 0.0, 0.0
         for q in range(mass.shape[1]):
-            m, r = mass[i, q], rate[i, q]
-            if m > 0.0:
-                fading = math.exp(-r * age[i]) if r > 0.0 else 1.0
-                index = _lagged(value[i, q], r, lag[i, q], age[i], fading)
-                mean += m * index
-                square += m * index * index
-                unchanged += m * fading
-                joint += m * fading * log_rate[i, q]
-                level += m * log_rate[i, q]
+            if mass[i, q] > 0.0:
+                index = lagged_index(value[i, q], rate[i, q], lag[i, q], age[i])
+                mean += mass[i, q] * index
+                square += mass[i, q] * index * index
         out[i] = mean
         if optimism[i] != 0.0:
             doubt = square * (1.0 + spread[i] * spread[i]) - mean * mean
             out[i] = max(mean + optimism[i] * math.sqrt(max(doubt, 0.0)), 0.0)
-        if bonus > 0.0:
-            out[i] *= 1.0 + bonus * information(unchanged, joint, level)
 
 
 @njit(cache=True)
-def complete(ids: IntArray, rate: FloatArray, tick: float, lag: FloatArray, log_rate: FloatArray) -> None:
-    """Fill the lag and the log rate of every atom of some sources."""
+def lags(ids: IntArray, rate: FloatArray, tick: float, lag: FloatArray) -> None:
+    """Fill the lag of every atom of some sources."""
     for k in range(len(ids)):
         for q in range(rate.shape[1]):
-            r = rate[ids[k], q]
-            lag[ids[k], q] = tick_lag(r, tick)
-            log_rate[ids[k], q] = math.log(r) if r > 0.0 else 0.0
+            lag[ids[k], q] = tick_lag(rate[ids[k], q], tick)

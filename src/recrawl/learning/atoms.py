@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.mixture_index import complete, scan
+from recrawl.kernels.mixture_index import lags, scan
 from recrawl.records import FloatArray, IntArray
 
 Act = Literal["mean", "thompson", "optimism"]
@@ -30,18 +30,16 @@ class Atoms:
         act: Act,
         random: np.random.Generator,
         dither: float = 0.0,
-        bonus: float = 0.0,
     ) -> None:
         if act not in ACTS:
             raise ParameterError("act", f"one of {', '.join(ACTS)}", repr(act))
         self.act = act
         self.random = random
-        self.dither, self.bonus = dither, bonus
+        self.dither = dither
         self.mass = np.zeros((targets, atoms))
         self.value = np.zeros((targets, atoms))
         self.rate = np.zeros((targets, atoms))
         self.lag = np.zeros((targets, atoms))
-        self.log_rate = np.zeros((targets, atoms))
         self.spread = np.zeros(targets)
         self.tick = 0.0
         self.optimism = np.full(targets, OPTIMISM if act == "optimism" else 0.0)
@@ -76,7 +74,7 @@ class Atoms:
 
         Draws anew what stands until the next visit: the dither, or the value and rate Thompson sampling acts on.
         """
-        complete(ids, self.rate, self.tick, self.lag, self.log_rate)
+        lags(ids, self.rate, self.tick, self.lag)
         if self.act == "mean" and self.dither > 0.0:
             self.optimism[ids] = self.dither * self.random.standard_normal(len(ids))
         if self.act != "thompson" or len(ids) == 0:
@@ -97,21 +95,9 @@ class Atoms:
         out = np.empty(len(age))
         if self.act == "thompson":
             sure, whole = np.zeros(len(age)), np.ones((len(age), 1))
-            logs = np.zeros_like(self.drawn_rate)
-            scan(whole, self.drawn_value, self.drawn_rate, self.drawn_lag, logs, sure, age, sure, 0.0, out)
+            scan(whole, self.drawn_value, self.drawn_rate, self.drawn_lag, sure, age, sure, out)
         else:
-            scan(
-                self.mass,
-                self.value,
-                self.rate,
-                self.lag,
-                self.log_rate,
-                self.spread,
-                age,
-                self.optimism,
-                self.bonus if self.act == "mean" else 0.0,
-                out,
-            )
+            scan(self.mass, self.value, self.rate, self.lag, self.spread, age, self.optimism, out)
         return out
 
     def moments(self, ids: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -6,13 +6,10 @@ import numpy as np
 
 from recrawl.learning.atoms import Atoms
 from recrawl.learning.changes import ChangeBeliefs, condense_rows
-from recrawl.learning.interest import MeanWorth
 from recrawl.learning.model import Moments, Setting
 from recrawl.learning.rates import ATOMS
+from recrawl.learning.shrinkage import MeanWorth
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
-
-BONUS = 1.0
-"""What a standard deviation of the log change rate, removed, is worth, as a share of the index of freshness."""
 
 
 def saw_change(visits: Visits) -> BoolArray | None:
@@ -32,8 +29,7 @@ class PageModel:
     def __init__(self, setting: Setting) -> None:
         self.changes = ChangeBeliefs(setting.targets, setting.rates, setting.memory, setting.labels)
         self.importance = MeanWorth(setting.targets)
-        bonus = BONUS if setting.objective == "freshness" else 0.0
-        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random, bonus=bonus)
+        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random)
         self.unvisited = np.ones(setting.targets, dtype=bool)
         self.freshness = setting.objective == "freshness"
         rates = self.changes.rates

@@ -16,7 +16,7 @@ from numba import njit
 
 from recrawl.records import FloatArray, IntArray
 
-PARENT_PAGES = 20.0
+PARENT_PAGES = 30.0
 """For how many well-known pages the parent folder counts."""
 
 

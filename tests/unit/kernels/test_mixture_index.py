@@ -61,24 +61,10 @@ def test_a_posterior_narrower_than_the_grid_is_placed_between_its_points() -> No
 def test_the_scan_averages_and_adds_its_optimism() -> None:
     mass, value, rate = np.array([[0.25, 0.75, 0.0]]), np.array([[1.0, 3.0, 9.0]]), np.array([[0.1, 0.5, 9.0]])
     lag, spread, out = np.zeros((1, 3)), np.array([0.2]), np.empty(1)
-    log_rate = np.log(rate)
     indices = np.array([lagged_index(1.0, 0.1, 0.0, 4.0), lagged_index(3.0, 0.5, 0.0, 4.0)])
     mean = indices @ [0.25, 0.75]
-    scan(mass, value, rate, lag, log_rate, spread, np.array([4.0]), np.zeros(1), 0.0, out)
+    scan(mass, value, rate, lag, spread, np.array([4.0]), np.zeros(1), out)
     assert out[0] == pytest.approx(mean)
-    scan(mass, value, rate, lag, log_rate, spread, np.array([4.0]), np.full(1, 2.0), 0.0, out)
+    scan(mass, value, rate, lag, spread, np.array([4.0]), np.full(1, 2.0), out)
     deviation = math.sqrt(1.04 * (indices**2 @ [0.25, 0.75]) - mean**2)
     assert out[0] == pytest.approx(mean + 2.0 * deviation)
-
-
-def test_the_bonus_is_the_deviation_of_the_log_rate_that_a_visit_removes() -> None:
-    mass, rate = np.array([[0.3, 0.7]]), np.array([[0.05, 0.6]])
-    plain, raised = np.empty(1), np.empty(1)
-    lag, value, zero, age = np.zeros((1, 2)), np.ones((1, 2)), np.zeros(1), np.array([3.0])
-    for bonus, out in ((0.0, plain), (0.5, raised)):
-        scan(mass, value, rate, lag, np.log(rate), zero, age, zero, bonus, out)
-    unchanged = np.exp(-3.0 * rate[0])
-    p = mass[0] @ unchanged
-    means = [mass[0] * unchanged @ np.log(rate[0]) / p, mass[0] * (1 - unchanged) @ np.log(rate[0]) / (1 - p)]
-    deviation = math.sqrt(p * (1 - p)) * abs(means[0] - means[1])
-    assert raised[0] / plain[0] == pytest.approx(1.0 + 0.5 * deviation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recrawl.learning.interest import FadingInterest, MeanWorth
+from recrawl.learning.interest import FadingInterest
 
 SPAN = (1e-3, 10.0)
 
@@ -79,17 +79,3 @@ def test_dispersion_is_learned_from_surprises() -> None:
         wild.collect(np.array([0]), gap, 50.0 * random.poisson(mean / 50.0))
     assert 0.5 < calm.dispersion[0] < 2.0
     assert 25.0 < wild.dispersion[0] < 100.0
-
-
-def test_a_mean_that_never_varies_is_believed_at_once_and_a_noisy_one_is_shrunk() -> None:
-    random = np.random.default_rng(5)
-    exact, noisy = MeanWorth(51), MeanWorth(51)
-    truth = random.uniform(1.0, 3.0, 50)
-    for _ in range(5):
-        exact.learn(np.arange(50), truth)
-        noisy.learn(np.arange(50), truth + random.normal(0.0, 5.0, 50))
-    exact.refit()
-    noisy.refit()
-    np.testing.assert_allclose(exact.mean()[:50], truth, rtol=1e-4)
-    assert exact.mean()[50] == pytest.approx(truth.mean())
-    assert noisy.mean()[:50].std() < 0.5 * (noisy.total / noisy.count.clip(1))[:50].std()
