@@ -57,7 +57,6 @@ class Atoms:
             "value",
             "rate",
             "lag",
-            "log_rate",
             "spread",
             "optimism",
             "drawn_value",
