@@ -39,6 +39,7 @@ from recrawl.scheduling.state import (
     LAST,
     LATEST,
     LEDGER,
+    MARK,
     NEWCOMERS,
     NOT_BEFORE,
     NOW,
@@ -46,6 +47,7 @@ from recrawl.scheduling.state import (
     RATE,
     SHELF,
     SLOTS,
+    STEEPNESS,
     TIMER,
     UNUSED,
     VALUE,
@@ -55,7 +57,7 @@ from recrawl.scheduling.state import (
     Hosts,
     Wards,
 )
-from recrawl.scheduling.wheel import untune
+from recrawl.scheduling.wheel import COARSE_SHARE, LADDER_SHARE, STEEP, revisits, untune
 
 # Slots of the main wheel: one per so many sources, within limits that keep the heads of all slots in the cache.
 SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS = 64, 64, 1 << 17
@@ -176,7 +178,7 @@ class Calendar:
         self._follow_price()
         self._open_wards()
         if self._wards.knob[0, LABOUR] > PATIENCE * len(self) + 10_000:
-            untune(self._catalogue, self._chains, self._wards, self._hosts, 0)
+            self._reconsider_tuning()
         return picked.astype(np.int64)
 
     def _guess(self, tokens: float) -> int:
@@ -186,6 +188,14 @@ class Calendar:
         cost = self._catalogue.cost
         typical = float(cost[0]) if len(cost) == 1 else float(cost[: self._size : max(1, self._size // 1024)].mean())
         return int(min(max(tokens * FITS / typical, 1), self._size))
+
+    def _reconsider_tuning(self) -> None:
+        """Tune the wheel anew if the price has moved so far that its slots no longer suit."""
+        sample = np.arange(0, self._size, max(1, self._size // 4096))
+        frequency = revisits(self._catalogue, sample, self._wards.dial[0, MARK])
+        self._wards.knob[0, LABOUR] = 0
+        if not 0.5 < STEEP * frequency / self._wards.dial[0, STEEPNESS] < 2.0:
+            untune(self._catalogue, self._chains, self._wards, self._hosts, 0)
 
     def _follow_price(self) -> None:
         lowest = float(self._report[LAST_INDEX])
@@ -412,7 +422,7 @@ class Calendar:
         return first
 
     def _new_ward(self, slots: int, group: int) -> int:
-        first = self._new_chains(slots + 2)
+        first = self._new_chains(2 + slots + slots // COARSE_SHARE + slots // LADDER_SHARE)
         dial, knob = np.zeros((1, DIALS)), np.zeros((1, KNOBS), np.int64)
         if len(self._wards.dial):
             dial[0, [NOW, LATEST]] = self._wards.dial[0, [NOW, LATEST]]

@@ -10,15 +10,13 @@ the head block of a chain may be part empty, so `entries/15 + chains` blocks alw
 
 from __future__ import annotations
 
-import numpy as np
-
-from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.compiled import inlined, inner
 from recrawl.scheduling.state import ENTRIES, FILL, FREE, HEAD, UNUSED, Chains, Int64Array
 
 MEMBERS = 15
 
 
-@inner
+@inlined
 def push(chains: Chains, which: int, member: int) -> None:
     """Append one member."""
     block, used = chains.heads[which, HEAD], chains.heads[which, FILL]
@@ -37,41 +35,33 @@ def push(chains: Chains, which: int, member: int) -> None:
     chains.ledger[ENTRIES] += 1
 
 
-@inner
-def length(chains: Chains, which: int) -> int:
-    """How many entries a chain has, stale ones included."""
+@inlined
+def unhook(chains: Chains, which: int) -> int:
+    """Empty a chain without reading it; the first of its blocks, or -1. Read them with :func:`next_block`."""
     block = chains.heads[which, HEAD]
-    if block < 0:
-        return 0
-    total = chains.heads[which, FILL]
-    block = chains.blocks[block, 0]
-    while block >= 0:
-        total += MEMBERS
-        block = chains.blocks[block, 0]
-    return total
+    chains.heads[which, HEAD] = -1
+    chains.heads[which, FILL] = 0
+    return block
+
+
+@inlined
+def next_block(chains: Chains, block: int, used: int) -> int:
+    """Free a block whose `used` members have been read; the block after it, which is full, or -1."""
+    following = chains.blocks[block, 0]
+    chains.blocks[block, 0] = chains.ledger[FREE]
+    chains.ledger[FREE] = block
+    chains.ledger[ENTRIES] -= used
+    return following
 
 
 @inner
 def drain(chains: Chains, which: int, out: Int64Array, start: int) -> int:
     """Move all entries to `out` from `start` on; the position after the last."""
-    block, used = chains.heads[which, HEAD], chains.heads[which, FILL]
+    used = chains.heads[which, FILL]
+    block = unhook(chains, which)
     while block >= 0:
         for k in range(used):
             out[start + k] = chains.blocks[block, k + 1]
         start += used
-        chains.ledger[ENTRIES] -= used
-        following = chains.blocks[block, 0]
-        chains.blocks[block, 0] = chains.ledger[FREE]
-        chains.ledger[FREE] = block
-        block, used = following, MEMBERS
-    chains.heads[which, HEAD] = -1
-    chains.heads[which, FILL] = 0
+        block, used = next_block(chains, block, used), MEMBERS
     return start
-
-
-@inner
-def drained(chains: Chains, which: int) -> Int64Array:
-    """All entries of a chain, which is then empty."""
-    out = np.empty(length(chains, which), np.int64)
-    drain(chains, which, out, 0)
-    return out

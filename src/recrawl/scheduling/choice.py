@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.compiled import inlined, inner
 from recrawl.scheduling.newcomers import feed, first_newcomer, wanted
 from recrawl.scheduling.ranking import bring_first, precedes, put_in_order
 from recrawl.scheduling.state import (
@@ -46,15 +46,16 @@ from recrawl.scheduling.state import (
     Int64Array,
     Wards,
 )
-from recrawl.scheduling.survey import Candidates, longer, note_crowd, survey
+from recrawl.scheduling.survey import Candidates, note_crowd, survey
 from recrawl.scheduling.wheel import (
+    COARSE_SHARE,
+    COARSENESS,
     cost_of,
     due_at,
     group_of,
     index_now,
     lower_mark,
-    nap_of,
-    nap_or_stay,
+    sleep_or_stay,
     stay,
     turn,
 )
@@ -64,13 +65,15 @@ FITS = 1.0 + 1e-12
 USED = -2
 # A ward of one host aims at so many candidates.
 HOST_KEEP = 8
+# Calls over which the demand is smoothed.
+DEMAND_MEMORY = 32.0
 
 # places of the report
 GUARANTEED, SPENT, LAST_INDEX = 0, 1, 2
 REPORT = 3
 
 
-@inner
+@inlined
 def ward_of(catalogue: Catalogue, wards: Wards, hosts: Hosts, source: int) -> int:
     """The ward in whose pool a source is."""
     if len(catalogue.group) == 0:
@@ -87,7 +90,7 @@ def _give_back(
         stay(catalogue, chains, wards, ward_of(catalogue, wards, hosts, ids[k]), ids[k])
 
 
-@inner
+@njit(cache=True)
 def _order_overdue(catalogue: Catalogue, late: Int64Array, due: Float64Array, count: int, now: float) -> None:
     """Sort by due time, then by rank."""
     key = -due[:count]
@@ -149,7 +152,7 @@ def _lower_by_need(
     dial, knob = wards.dial[ward], wards.knob[ward]
     if dial[WIDTH] <= 0.0 or not ahead < knob[SLOTS] * dial[WIDTH]:
         if dial[WIDTH] > 0.0:
-            dial[AHEAD] += (knob[SLOTS] + 1) * dial[WIDTH]
+            dial[AHEAD] += (knob[SLOTS] // COARSE_SHARE + 1) * COARSENESS * dial[WIDTH] + knob[SLOTS] * dial[WIDTH]
         dial[MARK] = 0.0
     else:
         lower_mark(wards, ward, ahead)
@@ -181,7 +184,7 @@ def _govern(wards: Wards, ward: int, ids: Int64Array, index: Float64Array, low: 
             knob[ROSE] = 1
 
 
-@inner
+@njit(cache=True)
 def _ward_candidates(
     catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float
 ) -> Candidates:
@@ -198,7 +201,7 @@ def _ward_candidates(
         ahead *= 2.0
 
 
-@inner
+@njit(cache=True)
 def _visit_wards(
     catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, now: float, candidates: Candidates
 ) -> Candidates:
@@ -222,15 +225,11 @@ def _visit_wards(
         if tardies > 0:
             _order_overdue(catalogue, tardy, deadline, tardies, now)
             if not held:
-                if overdue == len(late):
-                    late, due = longer(late), longer(due)
                 late[overdue], due[overdue] = tardy[0], deadline[0]
                 overdue += 1
             _give_back(catalogue, chains, wards, hosts, tardy, 0 if held else 1, tardies)
         elif count > 0 and not held:
             bring_first(merit, ids, 0, count, 1)
-            if bright == len(found):
-                found, index = longer(found), longer(index)
             found[bright], index[bright] = ids[0], merit[0]
             bright += 1
             first = 1
@@ -262,7 +261,7 @@ def _take_overdue(
     return taken, spent, False
 
 
-@inner
+@njit(cache=True)
 def _take_ranked(
     catalogue: Catalogue, ids: Int64Array, index: Float64Array, count: int, spent: float, budget: float, guess: int
 ) -> tuple[int, float, bool]:
@@ -305,14 +304,17 @@ def _likely(catalogue: Catalogue, wards: Wards, newcomer: int) -> bool:
 
 
 @inner
-def _mark_crawled(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, source: int, now: float) -> None:
-    ward = ward_of(catalogue, wards, hosts, source)
-    catalogue.record[source, LAST] = now
-    nap = nap_of(catalogue, wards, ward, source, now, 0.0)
-    nap_or_stay(catalogue, chains, wards, ward, source, now, nap)
+def _mark_crawled(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, picked: Int64Array, now: float
+) -> None:
+    for k in range(len(picked)):
+        source = picked[k]
+        ward = ward_of(catalogue, wards, hosts, source)
+        catalogue.record[source, LAST] = now
+        sleep_or_stay(catalogue, chains, wards, ward, source, now, 0.0)
 
 
-@inner
+@njit(cache=True)
 def _settle_accounts(
     catalogue: Catalogue,
     late: Int64Array,
@@ -393,12 +395,11 @@ def choose(
     picked = _settle_accounts(catalogue, late, first, ids, index, taken, spent, now, report)
     if taken > 0:
         dial[LOWEST] = index[taken - 1]
-    for source in picked:
-        _mark_crawled(catalogue, chains, wards, hosts, source, now)
+    _mark_crawled(catalogue, chains, wards, hosts, picked, now)
     if dial[DEMAND] <= 0.0:
         dial[DEMAND] = len(picked)
-    dial[DEMAND] += (max(len(picked), guess) - dial[DEMAND]) / 8.0
+    dial[DEMAND] += (len(picked) - dial[DEMAND]) / DEMAND_MEMORY
     _govern(wards, 0, ids, index, taken, count, now - dial[LATEST])
     dial[LATEST] = now
-    wards.knob[0, LABOUR] = max(0, wards.knob[0, LABOUR] - 3 * len(picked))
+    wards.knob[0, LABOUR] = max(0, wards.knob[0, LABOUR] - 6 * len(picked))
     return picked

@@ -1,6 +1,6 @@
-"""How the calendar's inner functions are compiled: to be called by other compiled functions only.
+"""How the calendar's inner functions are compiled: for other compiled functions, at no cost per call.
 
-Leaving out the entry points for Python saves most of their compilation time.
+A function that makes arrays is compiled the plain way, `@njit(cache=True)`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-_BARE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Without entry points for Python and without reference counts, which would cost more than the work itself.
+_BARE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 
 
 def inner(function: Function) -> Function:
-    """Compile without an entry point for Python."""
+    """Compile a function that makes no arrays and is called by compiled functions only."""
     return cast(Function, njit(cache=True, **_BARE)(function))
+
+
+def inlined(function: Function) -> Function:
+    """The same, compiled into its callers: for what is done per source."""
+    return cast(Function, njit(cache=True, forceinline=True, **_BARE)(function))

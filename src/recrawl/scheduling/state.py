@@ -43,7 +43,8 @@ AWAKE = 5  # entries in POOL and ARRIVALS
 GROUP = 6  # the host this ward belongs to
 ROSE = 7  # 1 if the mark rose since the last survey
 LABOUR = 8  # naps computed beyond what steady work needs, since the last tuning
-KNOBS = 9
+RUNG = 9  # the rung of the ladder at which the mark was when the ladder was last looked at
+KNOBS = 10
 
 # columns of Hosts.table
 TIMER = 0  # the slot in which the wheel of ward 0 will look whether the hold is over, or -1

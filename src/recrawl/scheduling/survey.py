@@ -7,11 +7,10 @@ be chosen: whoever is dim, awake or asleep, ranks below every bright source.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numba import njit
 
-from recrawl.kernels.continuous_index import index_at_age
 from recrawl.scheduling.chains import drain
 from recrawl.scheduling.compiled import inner
 from recrawl.scheduling.ranking import bring_first
@@ -21,11 +20,9 @@ from recrawl.scheduling.state import (
     CROWD,
     CROWDS,
     LABOUR,
-    LAST,
     MARK,
     NOT_BEFORE,
     POOL,
-    RATE,
     ROSE,
     SHELF,
     STEEPNESS,
@@ -44,14 +41,13 @@ from recrawl.scheduling.state import (
 from recrawl.scheduling.wheel import (
     CAUTION,
     arrive,
-    cost_of,
     due_at,
     go_to,
     group_of,
     index_now,
-    nap_of,
     nap_or_stay,
     set_timer,
+    sleep_or_stay,
     slot_after,
     stay,
     tune,
@@ -68,7 +64,7 @@ OVERFULL = 4
 Candidates = tuple[Int64Array, Float64Array, int, Int64Array, Float64Array, int]
 
 
-@inner
+@njit(cache=True)
 def raise_mark(catalogue: Catalogue, wards: Wards, ward: int, ids: Int64Array, keep: int, now: float) -> None:
     """Raise the mark of an overfull ward so that about `keep` of `ids` stay bright, judging by a sample."""
     step = max(1, len(ids) // SAMPLE)
@@ -106,7 +102,7 @@ def _wait_for_host(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Ho
     set_timer(catalogue, chains, wards, hosts, group, now)
 
 
-@inner
+@njit(cache=True)
 def gathered(chains: Chains, wards: Wards, ward: int) -> tuple[Int64Array, int]:
     """Everybody awake, those who stayed awake first, and how many these are."""
     ids = np.empty(wards.knob[ward, AWAKE], np.int64)
@@ -114,14 +110,6 @@ def gathered(chains: Chains, wards: Wards, ward: int) -> tuple[Int64Array, int]:
     drain(chains, wards.knob[ward, ARRIVALS], ids, stayed)
     wards.knob[ward, AWAKE] = 0
     return ids, stayed
-
-
-@inner
-def longer(array: Any) -> Any:
-    """The same contents with room for twice as many."""
-    twice = np.empty(2 * len(array), array.dtype)
-    twice[: len(array)] = array
-    return twice
 
 
 @inner
@@ -134,61 +122,74 @@ def _warm(catalogue: Catalogue, ids: Int64Array) -> float:
 
 
 @inner
+def _look(
+    catalogue: Catalogue,
+    chains: Chains,
+    wards: Wards,
+    hosts: Hosts,
+    ward: int,
+    now: float,
+    ids: Int64Array,
+    stayed: int,
+    found: Int64Array,
+    index: Float64Array,
+    late: Int64Array,
+    due: Float64Array,
+) -> tuple[int, int]:
+    """Send everybody in `ids` where they belong; how many were bright and how many overdue."""
+    pool, mark, width = wards.knob[ward, POOL], wards.dial[ward, MARK], wards.dial[ward, WIDTH]
+    sleepy = mark * CAUTION * math.exp(-wards.dial[ward, STEEPNESS] * width) if width > 0.0 else 0.0
+    everyone = wards.knob[ward, ROSE] == 1
+    wards.knob[ward, ROSE] = 0
+    chains.ledger[TICK] += 1
+    tick = chains.ledger[TICK]
+    hosted = ward == 0 and len(catalogue.group) > 0
+    bright = overdue = 0
+    for k in range(len(ids)):
+        source = ids[k]
+        if catalogue.place[source] != pool:
+            continue
+        if hosted and hosts.table[group_of(catalogue, source), WARD] > 0:
+            arrive(catalogue, chains, wards, hosts.table[group_of(catalogue, source), WARD], source)
+            continue
+        not_before = catalogue.record[source, NOT_BEFORE]
+        if not_before > now:
+            nap_or_stay(catalogue, chains, wards, ward, source, now, not_before - now)
+            continue
+        merit = index_now(catalogue, source, now)
+        deadline = due_at(catalogue, source)
+        if deadline > now and not (merit >= mark and merit > 0.0):
+            if (merit < sleepy or merit == 0.0) and (everyone or k >= stayed or (source + tick) & RETRY == 0):
+                sleep_or_stay(catalogue, chains, wards, ward, source, now, merit)
+            else:
+                stay(catalogue, chains, wards, ward, source)
+        elif hosted and hosts.until[group_of(catalogue, source)] > now:
+            _wait_for_host(catalogue, chains, wards, hosts, source, now)
+        elif deadline <= now:
+            late[overdue], due[overdue] = source, deadline
+            overdue += 1
+        else:
+            found[bright], index[bright] = source, merit
+            bright += 1
+    return bright, overdue
+
+
+@njit(cache=True)
 def survey(
     catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float, keep: int, settle: bool
 ) -> Candidates:
     """Look at everybody awake; candidates leave the pool and are returned, overdue ones apart with their due time.
 
-    About `keep` bright sources are wanted; with `settle` the mark may be raised to that end.
+    About `keep` bright sources are wanted; with `settle` the mark may be raised to that end. The arrays returned have
+    room for the best of every other ward.
     """
     ids, stayed = gathered(chains, wards, ward)
     if settle and len(ids) > OVERFULL * keep:
         raise_mark(catalogue, wards, ward, ids, keep, now)
     wards.knob[ward, LABOUR] += max(0, len(ids) - OVERFULL * keep) // 8
     _warm(catalogue, ids[stayed:])
-    pool, mark = wards.knob[ward, POOL], wards.dial[ward, MARK]
-    sleepy = mark * CAUTION * math.exp(-wards.dial[ward, STEEPNESS] * wards.dial[ward, WIDTH])
-    if wards.dial[ward, WIDTH] <= 0.0:
-        sleepy = 0.0
-    everyone = wards.knob[ward, ROSE] == 1
-    wards.knob[ward, ROSE] = 0
-    chains.ledger[TICK] += 1
-    tick = chains.ledger[TICK]
-    hosted = ward == 0 and len(catalogue.group) > 0
-    found, index = np.empty(2 * keep, np.int64), np.empty(2 * keep, np.float64)
-    late, due = np.empty(16, np.int64), np.empty(16, np.float64)
-    bright = overdue = 0
-    for k in range(len(ids)):
-        source = ids[k]
-        if catalogue.place[source] != pool:
-            continue
-        record = catalogue.record[source]
-        if hosted and hosts.table[group_of(catalogue, source), WARD] > 0:
-            arrive(catalogue, chains, wards, hosts.table[group_of(catalogue, source), WARD], source)
-            continue
-        if record[NOT_BEFORE] > now:
-            nap_or_stay(catalogue, chains, wards, ward, source, now, record[NOT_BEFORE] - now)
-            continue
-        age = max(now - record[LAST], 0.0)
-        merit = index_at_age(record[VALUE], record[RATE], age, cost_of(catalogue, source))
-        deadline = due_at(catalogue, source)
-        if deadline > now and not (merit >= mark and merit > 0.0):
-            try_nap = merit < sleepy or merit == 0.0
-            if try_nap and (everyone or k >= stayed or (source + tick) & RETRY == 0):
-                nap = nap_of(catalogue, wards, ward, source, now, merit)
-                nap_or_stay(catalogue, chains, wards, ward, source, now, nap)
-            else:
-                stay(catalogue, chains, wards, ward, source)
-        elif hosted and hosts.until[group_of(catalogue, source)] > now:
-            _wait_for_host(catalogue, chains, wards, hosts, source, now)
-        elif deadline <= now:
-            if overdue == len(late):
-                late, due = longer(late), longer(due)
-            late[overdue], due[overdue] = source, deadline
-            overdue += 1
-        else:
-            if bright == len(found):
-                found, index = longer(found), longer(index)
-            found[bright], index[bright] = source, merit
-            bright += 1
+    room = len(ids) + len(wards.dial)
+    found, index = np.empty(room, np.int64), np.empty(room, np.float64)
+    late, due = np.empty(room, np.int64), np.empty(room, np.float64)
+    bright, overdue = _look(catalogue, chains, wards, hosts, ward, now, ids, stayed, found, index, late, due)
     return found, index, bright, late, due, overdue

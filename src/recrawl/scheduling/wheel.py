@@ -24,7 +24,13 @@ hence the longest safe nap is
 So a fall of the mark turns the wheel a little faster instead of re-sorting it: work in proportion to the fall, and
 none of it at once. When the mark rises nothing needs to be done: whoever wakes early goes back to sleep.
 
-The wheel is one ring of slots. Who would sleep longer than the ring sleeps to its far end and is looked at again.
+A source whose ceiling v/C is below the mark needs no clock at all: it can only matter once the mark has fallen to its
+ceiling. It sleeps on a **ladder** of price levels, on the rung of its ceiling, and is woken when the mark comes down
+to that rung. The ladder is a ring too: a rung also holds the sources of rungs a whole ladder lower, which then wake
+early.
+
+The wheel is a ring of fine slots and a ring of coarse ones for long naps. Who wakes in a coarse slot is looked at and
+sleeps on in a fine one; who would sleep longer than both rings sleeps to the far end and is looked at again.
 """
 
 from __future__ import annotations
@@ -36,14 +42,16 @@ import numpy as np
 from numba import njit
 
 from recrawl.kernels.continuous_index import age_at_price, index_at_age
+from recrawl.kernels.early_crossing import EASY, ripening_at_most
 from recrawl.kernels.index_growth import growth_at_age
-from recrawl.scheduling.chains import drained, push
-from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.chains import MEMBERS, next_block, push, unhook
+from recrawl.scheduling.compiled import inlined, inner
 from recrawl.scheduling.state import (
     AHEAD,
     ARRIVALS,
     AWAKE,
     CURRENT,
+    FILL,
     FIRST_SLOT,
     GONE,
     HEAD,
@@ -55,6 +63,7 @@ from recrawl.scheduling.state import (
     ORIGIN,
     POOL,
     RATE,
+    RUNG,
     SHELF,
     SLOTS,
     STEEPNESS,
@@ -72,32 +81,44 @@ from recrawl.scheduling.state import (
 
 # The computed index may differ from the exact one by some units in the last place; naps aim this much below the mark.
 CAUTION = 1.0 - 1e-9
-# The ring covers this many mean revisit periods at the mark, so most sources are looked at once per crawl.
-PERIODS = 4.0
+# The fine ring covers this many mean revisit periods at the mark.
+PERIODS = 2.0
 # Steepness in units of the mean revisit rate.
-STEEP = 0.2
+STEEP = 1.0
+# The ladder has one rung for so many fine slots, and spans this ratio of prices, as a logarithm.
+LADDER_SHARE, LADDER_SPAN = 8, 4.0
+# The rung of a mark of 0.
+GROUND = -(1 << 60)
+# A share of the ceiling this small is 0 for all purposes.
+SLIGHT = 1e-290
+# Where mark × cost exceeds the value by this factor, the ceiling alone decides how long to sleep.
+FUTILE = 1.1
+# One coarse slot lasts as long as so many fine ones.
+COARSENESS = 32
+# There is one coarse slot for so many fine ones.
+COARSE_SHARE = 4
 
 
-@inner
+@inlined
 def cost_of(catalogue: Catalogue, source: int) -> float:
     """C of one source."""
     return catalogue.cost[source] if len(catalogue.cost) > 1 else catalogue.cost[0]
 
 
-@inner
+@inlined
 def group_of(catalogue: Catalogue, source: int) -> Any:
     """The host of one source."""
     return np.int64(catalogue.group[source])
 
 
-@inner
+@inlined
 def due_at(catalogue: Catalogue, source: int) -> float:
     """When `max_age` makes a source overdue: -inf if it was never crawled, inf (or NaN) where there is no limit."""
     limit = catalogue.max_age[source] if len(catalogue.max_age) > 1 else catalogue.max_age[0]
     return catalogue.record[source, LAST] + limit if limit < math.inf else math.inf
 
 
-@inner
+@inlined
 def index_now(catalogue: Catalogue, source: int, now: float) -> float:
     """The continuous index of one source; 0 for one crawled after `now`."""
     age = max(now - catalogue.record[source, LAST], 0.0)
@@ -114,6 +135,15 @@ def safe_nap(value: float, rate: float, cost: float, age: float, index: float, m
         return math.inf
     if not index < line:
         return 0.0
+    share = line * cost / value
+    if rate > 0.0 and share < EASY:
+        s = ripening_at_most(share)
+        # G(s) = share gives e^{-s} = (1 - share)/(1 + s), hence the growth there without an exponential
+        if share > SLIGHT and rate * s * (1.0 - share) >= steepness * (1.0 + s) * share:
+            return max(s / rate - age, 0.0)
+    elif rate > 0.0 and share > FUTILE:
+        # the index stays below the ceiling, whatever the age
+        return math.log(share) / steepness
     crossing = age_at_price(value, rate, line, cost)
     if crossing < math.inf and growth_at_age(rate, crossing) >= steepness:
         return max(crossing - age, 0.0)
@@ -123,39 +153,48 @@ def safe_nap(value: float, rate: float, cost: float, age: float, index: float, m
     return min(max(age_at_price(value, rate, nearer * line, cost) - age, 0.0), -math.log(nearer) / steepness)
 
 
-@inner
+@inlined
 def slot_after(wards: Wards, ward: int, now: float, nap: float) -> int:
     """The chain of the slot in which a nap ends, or -1 if it is too short for the wheel."""
-    width = wards.dial[ward, WIDTH]
+    width, current, slots = wards.dial[ward, WIDTH], wards.knob[ward, CURRENT], wards.knob[ward, SLOTS]
     if width <= 0.0:
         return -1
-    slots = wards.knob[ward, SLOTS]
-    clock = now - wards.dial[ward, ORIGIN] + wards.dial[ward, AHEAD]
-    ahead = slots - 1
-    if nap < slots * width:
-        ahead = min(ahead, math.floor((clock + nap) / width) - wards.knob[ward, CURRENT])
+    first, coarse = wards.knob[ward, FIRST_SLOT], slots // COARSE_SHARE
+    ahead = coarse * COARSENESS
+    if nap < ahead * width:
+        clock = now - wards.dial[ward, ORIGIN] + wards.dial[ward, AHEAD]
+        ahead = math.floor((clock + nap) / width) - current
     if ahead < 1:
         return -1
-    return wards.knob[ward, FIRST_SLOT] + (wards.knob[ward, CURRENT] + ahead) % slots
+    if ahead < slots:
+        return first + (current + ahead) % slots
+    turns = min((current + ahead) // COARSENESS - current // COARSENESS, coarse - 1)
+    if turns < 1:
+        return first + (current + slots - 1) % slots
+    return first + slots + (current // COARSENESS + turns) % coarse
 
 
 @inner
 def slots_ahead(wards: Wards, ward: int, chain: int) -> int:
-    """How many slots from now a slot's chain comes up; -1 if the chain is no slot of this ward."""
-    slots, first = wards.knob[ward, SLOTS], wards.knob[ward, FIRST_SLOT]
-    if not first <= chain < first + slots:
+    """How many fine slots from now a slot's chain comes up; -1 if the chain is no slot of this ward."""
+    knob = wards.knob[ward]
+    slots, current, place = knob[SLOTS], knob[CURRENT], chain - knob[FIRST_SLOT]
+    if not 0 <= place < slots + slots // COARSE_SHARE:
         return -1
-    return (chain - first - wards.knob[ward, CURRENT]) % slots
+    if place < slots:
+        return (place - current) % slots
+    turns = (place - slots - current // COARSENESS) % (slots // COARSE_SHARE)
+    return (current // COARSENESS + turns) * COARSENESS - current
 
 
-@inner
+@inlined
 def go_to(catalogue: Catalogue, chains: Chains, source: int, chain: int) -> None:
     """Make a chain the place of a source."""
     catalogue.place[source] = chain
     push(chains, chain, source)
 
 
-@inner
+@inlined
 def arrive(catalogue: Catalogue, chains: Chains, wards: Wards, ward: int, source: int) -> None:
     """Wake a source into a ward; the next survey looks at it afresh."""
     catalogue.place[source] = wards.knob[ward, POOL]
@@ -163,7 +202,7 @@ def arrive(catalogue: Catalogue, chains: Chains, wards: Wards, ward: int, source
     wards.knob[ward, AWAKE] += 1
 
 
-@inner
+@inlined
 def stay(catalogue: Catalogue, chains: Chains, wards: Wards, ward: int, source: int) -> None:
     """Keep a source awake."""
     catalogue.place[source] = wards.knob[ward, POOL]
@@ -171,7 +210,37 @@ def stay(catalogue: Catalogue, chains: Chains, wards: Wards, ward: int, source: 
     wards.knob[ward, AWAKE] += 1
 
 
-@inner
+@inlined
+def rung_at(wards: Wards, ward: int, price: float) -> int:
+    """The rung of the ladder that a price is on."""
+    if price <= 0.0:
+        return GROUND
+    return math.floor(math.log(price) * (wards.knob[ward, SLOTS] // LADDER_SHARE) / LADDER_SPAN)
+
+
+@inlined
+def first_rung(wards: Wards, ward: int) -> int:
+    """The chain of the ladder's first rung."""
+    slots = wards.knob[ward, SLOTS]
+    return wards.knob[ward, FIRST_SLOT] + slots + slots // COARSE_SHARE
+
+
+@inlined
+def rung_below_mark(catalogue: Catalogue, wards: Wards, ward: int, source: int) -> int:
+    """The chain of the rung of a source's ceiling; -1 if that is not below the mark's, or time matters as well."""
+    value, cost = catalogue.record[source, VALUE], cost_of(catalogue, source)
+    if wards.dial[ward, WIDTH] <= 0.0 or catalogue.record[source, RATE] <= 0.0 or value <= 0.0:
+        return -1
+    mark = wards.dial[ward, MARK]
+    if value >= mark * cost or due_at(catalogue, source) < math.inf:
+        return -1
+    rung = rung_at(wards, ward, value / cost / CAUTION)
+    if rung >= rung_at(wards, ward, mark):
+        return -1
+    return first_rung(wards, ward) + rung % (wards.knob[ward, SLOTS] // LADDER_SHARE)
+
+
+@inlined
 def nap_or_stay(
     catalogue: Catalogue, chains: Chains, wards: Wards, ward: int, source: int, now: float, nap: float
 ) -> None:
@@ -183,15 +252,36 @@ def nap_or_stay(
         go_to(catalogue, chains, source, chain)
 
 
-@inner
+@inlined
 def nap_of(catalogue: Catalogue, wards: Wards, ward: int, source: int, now: float, index: float) -> float:
     """How long a source may sleep: until its index or `max_age` can make it wanted."""
     wards.knob[ward, LABOUR] += 1
-    record = catalogue.record[source]
-    age = max(now - record[LAST], 0.0)
+    value, rate = catalogue.record[source, VALUE], catalogue.record[source, RATE]
+    age = max(now - catalogue.record[source, LAST], 0.0)
     mark, steepness = wards.dial[ward, MARK], wards.dial[ward, STEEPNESS]
-    nap = safe_nap(record[VALUE], record[RATE], cost_of(catalogue, source), age, index, mark, steepness)
+    nap = safe_nap(value, rate, cost_of(catalogue, source), age, index, mark, steepness)
     return min(nap, max(due_at(catalogue, source) - now, 0.0))
+
+
+@inlined
+def bed_of(catalogue: Catalogue, wards: Wards, ward: int, source: int, now: float, index: float) -> int:
+    """The chain in which a source with this index may sleep, or -1 if it should stay awake."""
+    chain = rung_below_mark(catalogue, wards, ward, source)
+    if chain < 0:
+        chain = slot_after(wards, ward, now, nap_of(catalogue, wards, ward, source, now, index))
+    return chain
+
+
+@inlined
+def sleep_or_stay(
+    catalogue: Catalogue, chains: Chains, wards: Wards, ward: int, source: int, now: float, index: float
+) -> None:
+    """Let a source sleep as long as it may, or keep it awake if that is shorter than a slot."""
+    chain = bed_of(catalogue, wards, ward, source, now, index)
+    if chain < 0:
+        stay(catalogue, chains, wards, ward, source)
+    else:
+        go_to(catalogue, chains, source, chain)
 
 
 @inner
@@ -206,9 +296,15 @@ def release(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, gr
     """Wake all sources that wait for their host."""
     hosts.table[group, WAITING] = 0
     ward = hosts.table[group, WARD]
-    for source in drained(chains, hosts.table[group, SHELF]):
-        if catalogue.place[source] == hosts.table[group, SHELF]:
-            arrive(catalogue, chains, wards, ward, source)
+    shelf = hosts.table[group, SHELF]
+    used = np.int64(chains.heads[shelf, FILL])
+    block = np.int64(unhook(chains, shelf))
+    while block >= 0:
+        for k in range(used):
+            source = np.int64(chains.blocks[block, k + 1])
+            if catalogue.place[source] == shelf:
+                arrive(catalogue, chains, wards, ward, source)
+        block, used = np.int64(next_block(chains, block, used)), MEMBERS
 
 
 @inner
@@ -227,13 +323,41 @@ def set_timer(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, 
 
 @inner
 def _ring(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, chain: int, now: float) -> None:
-    for entry in drained(chains, chain):
-        if entry >= 0:
-            if catalogue.place[entry] == chain:
-                arrive(catalogue, chains, wards, ward, entry)
-        elif hosts.table[-2 - entry, TIMER] == chain:
-            hosts.table[-2 - entry, TIMER] = -1
-            set_timer(catalogue, chains, wards, hosts, -2 - entry, now)
+    used = np.int64(chains.heads[chain, FILL])
+    block = np.int64(unhook(chains, chain))
+    while block >= 0:
+        for k in range(used):
+            entry = np.int64(chains.blocks[block, k + 1])
+            if entry >= 0:
+                if catalogue.place[entry] == chain:
+                    arrive(catalogue, chains, wards, ward, entry)
+            elif hosts.table[-2 - entry, TIMER] == chain:
+                hosts.table[-2 - entry, TIMER] = -1
+                set_timer(catalogue, chains, wards, hosts, -2 - entry, now)
+        block, used = np.int64(next_block(chains, block, used)), MEMBERS
+
+
+@inner
+def _ring_if_any(
+    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, chain: int, now: float
+) -> None:
+    if chains.heads[chain, HEAD] >= 0:
+        _ring(catalogue, chains, wards, hosts, ward, chain, now)
+
+
+@inner
+def _descend(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float) -> None:
+    """Wake everybody on the rungs down to the one the mark is on now."""
+    knob = wards.knob[ward]
+    rung, rungs, first = (
+        rung_at(wards, ward, wards.dial[ward, MARK]),
+        knob[SLOTS] // LADDER_SHARE,
+        first_rung(wards, ward),
+    )
+    lowest = max(rung, knob[RUNG] - rungs)
+    for number in range(lowest, knob[RUNG]):
+        _ring_if_any(catalogue, chains, wards, hosts, ward, first + number % rungs, now)
+    knob[RUNG] = rung
 
 
 @inner
@@ -243,21 +367,23 @@ def turn(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward:
     dial[NOW] = max(dial[NOW], now)
     if dial[WIDTH] <= 0.0:
         return
+    _descend(catalogue, chains, wards, hosts, ward, now)
     before = knob[CURRENT]
     current = math.floor((now - dial[ORIGIN] + dial[AHEAD]) / dial[WIDTH])
     if current <= before:
         return
     knob[CURRENT] = current
-    for number in range(before + 1, min(current, before + knob[SLOTS]) + 1):
-        chain = knob[FIRST_SLOT] + number % knob[SLOTS]
-        if chains.heads[chain, HEAD] >= 0:
-            _ring(catalogue, chains, wards, hosts, ward, chain, now)
+    slots, coarse = knob[SLOTS], knob[SLOTS] // COARSE_SHARE
+    for number in range(before + 1, min(current, before + slots) + 1):
+        _ring_if_any(catalogue, chains, wards, hosts, ward, knob[FIRST_SLOT] + number % slots, now)
+    passed, turns = before // COARSENESS, current // COARSENESS
+    for number in range(passed + 1, min(turns, passed + coarse) + 1):
+        _ring_if_any(catalogue, chains, wards, hosts, ward, knob[FIRST_SLOT] + slots + number % coarse, now)
 
 
-@inner
-def tune(catalogue: Catalogue, wards: Wards, ward: int, sample: Int64Array, now: float) -> None:
-    """Set slot width and steepness of an empty wheel from the revisit rates of a sample at the present mark."""
-    dial, knob = wards.dial[ward], wards.knob[ward]
+@njit(cache=True)
+def revisits(catalogue: Catalogue, sample: Int64Array, mark: float) -> float:
+    """How often, on average, the sources of a sample would be crawled at a price of `mark`, per unit of time."""
     total, rates, seen = 0.0, 0.0, 0
     for source in sample:
         if catalogue.place[source] == GONE:
@@ -265,41 +391,50 @@ def tune(catalogue: Catalogue, wards: Wards, ward: int, sample: Int64Array, now:
         record = catalogue.record[source]
         seen += 1
         rates += record[RATE]
-        crossing = age_at_price(record[VALUE], record[RATE], dial[MARK], cost_of(catalogue, source))
+        crossing = age_at_price(record[VALUE], record[RATE], mark, cost_of(catalogue, source))
         if 0.0 < crossing < math.inf:
             total += 1.0 / crossing
     frequency = total / max(seen, 1)
-    if not 1e-200 < frequency < 1e200:
-        frequency = max(rates / max(seen, 1), 1e-9)
+    if 1e-200 < frequency < 1e200:
+        return frequency
+    return max(rates / max(seen, 1), 1e-9)
+
+
+@inner
+def tune(catalogue: Catalogue, wards: Wards, ward: int, sample: Int64Array, now: float) -> None:
+    """Set slot width and steepness of an empty wheel from the revisit rates of a sample at the present mark."""
+    dial, knob = wards.dial[ward], wards.knob[ward]
+    frequency = revisits(catalogue, sample, dial[MARK])
     dial[WIDTH] = PERIODS / frequency / knob[SLOTS]
     dial[STEEPNESS] = STEEP * frequency
     dial[ORIGIN], dial[AHEAD] = now, 0.0
     knob[CURRENT] = 0
     knob[LABOUR] = 0
+    knob[RUNG] = rung_at(wards, ward, dial[MARK])
 
 
 @njit(cache=True)
 def untune(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int) -> None:
     """Wake the whole ward, so that its wheel can be tuned anew."""
-    first = wards.knob[ward, FIRST_SLOT]
+    first, slots = wards.knob[ward, FIRST_SLOT], wards.knob[ward, SLOTS]
     wards.dial[ward, WIDTH] = 0.0
-    for chain in range(first, first + wards.knob[ward, SLOTS]):
-        if chains.heads[chain, HEAD] >= 0:
-            _ring(catalogue, chains, wards, hosts, ward, chain, wards.dial[ward, NOW])
+    for chain in range(first, first + slots + slots // COARSE_SHARE + slots // LADDER_SHARE):
+        _ring_if_any(catalogue, chains, wards, hosts, ward, chain, wards.dial[ward, NOW])
     wards.dial[ward, MARK] = 0.0
 
 
 @inner
 def touch(catalogue: Catalogue, chains: Chains, wards: Wards, source: int, ward: int) -> None:
     """After a source's record changed: wake it earlier if it must be; later takes care of itself."""
-    ahead = slots_ahead(wards, ward, catalogue.place[source])
-    if ahead < 0:
+    place = catalogue.place[source]
+    ahead = slots_ahead(wards, ward, place)
+    if ahead < 0 and not 0 <= place - first_rung(wards, ward) < wards.knob[ward, SLOTS] // LADDER_SHARE:
         return
     now = wards.dial[ward, NOW]
-    nap = nap_of(catalogue, wards, ward, source, now, index_now(catalogue, source, now))
-    nap = max(nap, catalogue.record[source, NOT_BEFORE] - now)
-    chain = slot_after(wards, ward, now, nap)
+    chain = slot_after(wards, ward, now, catalogue.record[source, NOT_BEFORE] - now)
+    if chain < 0:
+        chain = bed_of(catalogue, wards, ward, source, now, index_now(catalogue, source, now))
     if chain < 0:
         arrive(catalogue, chains, wards, ward, source)
-    elif slots_ahead(wards, ward, chain) < ahead:
+    elif chain != place and (ahead < 0 or 0 <= slots_ahead(wards, ward, chain) < ahead):
         go_to(catalogue, chains, source, chain)

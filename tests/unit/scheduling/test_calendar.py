@@ -1,0 +1,229 @@
+import math
+
+import numpy as np
+import pytest
+
+import recrawl
+from recrawl.errors import ParameterError
+from recrawl.scheduling.calendar import Calendar
+from recrawl.scheduling.scan import scan
+from recrawl.scheduling.state import AWAKE
+
+UNIX = 1_800_000_000.0
+
+
+def some(size, seed=0):
+    rng = np.random.default_rng(seed)
+    rate = rng.lognormal(-5, 1, size)
+    return rng.lognormal(0, 2, size), rate, UNIX - rng.exponential(200, size)
+
+
+def test_it_is_a_public_name():
+    assert recrawl.Calendar is Calendar
+
+
+def test_a_source_never_crawled_is_as_ripe_as_it_can_be():
+    calendar = Calendar(value=[1.0, 3.0, 2.0], rate=0.1)
+    assert calendar.choose(0.0, 3).tolist() == [1, 2, 0]
+
+
+def test_never_crawled_beats_any_age_in_the_quadratic_form():
+    calendar = Calendar(value=[1e9, 1.0, 1.0], rate=0.0, last=[0.0, -math.inf, -math.inf])
+    assert calendar.choose(100.0, 2).tolist() == [1, 2]
+
+
+def test_equal_indices_go_to_the_lower_id():
+    calendar = Calendar(value=np.ones(1000), rate=0.1, last=0.0)
+    assert calendar.choose(5.0, 10).tolist() == list(range(10))
+    assert calendar.choose(6.0, 10).tolist() == list(range(10, 20))
+
+
+def test_nothing_is_chosen_that_has_nothing_to_give():
+    calendar = Calendar(value=[0.0, 1.0], rate=0.1, last=0.0)
+    assert calendar.choose(10.0, 5).tolist() == [1]
+    assert calendar.choose(10.0, 5).tolist() == []
+
+
+def test_the_price_follows_the_index_of_the_last_one_chosen():
+    calendar = Calendar(value=[4.0, 2.0, 1.0], rate=1.0)
+    assert math.isnan(calendar.price)
+    calendar.choose(0.0, 2)
+    assert calendar.price == 2.0
+
+
+def test_the_walk_stops_at_the_first_that_does_not_fit():
+    calendar = Calendar(value=[9.0, 8.0, 1.0], rate=1.0, cost=[1.0, 3.0, 0.5])
+    assert calendar.choose(0.0, 2.0).tolist() == [0]
+
+
+def test_ten_tenths_fit_into_one():
+    calendar = Calendar(value=np.ones(20), rate=1.0, cost=0.1)
+    assert len(calendar.choose(0.0, 1.0)) == 10
+    assert len(calendar.choose(0.0, 0.3)) == 3
+
+
+def test_one_per_group_the_best_of_it():
+    calendar = Calendar(value=[1.0, 5.0, 4.0, 2.0], rate=0.1, group=[0, 1, 1, 2])
+    assert calendar.choose(0.0, 4).tolist() == [1, 3, 0]
+
+
+def test_a_held_group_comes_back_by_itself():
+    calendar = Calendar(value=[1.0, 5.0], rate=0.1, last=0.0, group=[0, 1])
+    calendar.hold([1], until=20.0)
+    assert calendar.choose(10.0, 2).tolist() == [0]
+    assert calendar.choose(19.0, 2).tolist() == [0]
+    assert calendar.choose(20.0, 1).tolist() == [1]
+
+
+def test_a_hold_can_be_taken_back():
+    value, rate, last = some(5000)
+    group = np.arange(5000) % 700
+    calendar = Calendar(value, rate, last=last, group=group, now=UNIX)
+    best = calendar.choose(UNIX, 5)[0]
+    calendar.crawled([best], -math.inf)
+    calendar.hold(group[[best]], UNIX + 1e6)
+    for tick in range(1, 30):
+        assert best not in calendar.choose(UNIX + tick, 5)
+    calendar.hold(group[[best]], UNIX)
+    assert calendar.choose(UNIX + 31, 1).tolist() == [best]
+
+
+def test_a_deferred_source_waits_and_returns():
+    calendar = Calendar(value=[1.0, 5.0], rate=0.1, last=0.0)
+    calendar.defer([1], until=50.0)
+    assert calendar.choose(49.0, 2).tolist() == [0]
+    assert calendar.choose(50.0, 1).tolist() == [1]
+
+
+def test_a_source_below_the_price_is_visited_for_its_max_age_and_the_share_is_reported():
+    value = np.append(np.full(50, 10.0), 1e-6)
+    calendar = Calendar(value, rate=1.0, last=0.0, max_age=np.append(np.full(50, np.inf), 100.0))
+    visits = [t for t in range(1, 401) if 50 in calendar.choose(float(t), 1)]
+    assert visits == [100, 200, 300, 400]
+    assert calendar.guarantee_share == pytest.approx(4 / 400)
+
+
+def test_without_max_age_nothing_is_guaranteed():
+    calendar = Calendar(value=[1.0, 2.0], rate=1.0, last=0.0)
+    calendar.choose(1.0, 1)
+    assert calendar.guarantee_share == 0.0
+
+
+def test_a_crawl_by_the_caller_counts():
+    calendar = Calendar(value=[5.0, 1.0], rate=0.1, last=0.0)
+    calendar.crawled([0], at=9.0)
+    assert calendar.choose(10.0, 1).tolist() == [1]
+
+
+def test_ids_go_on_where_they_ended_and_are_not_used_again():
+    calendar = Calendar(value=[1.0, 2.0], rate=0.1)
+    calendar.remove([1])
+    assert calendar.add([3.0, 4.0], 0.1).tolist() == [2, 3]
+    assert len(calendar) == 3
+    assert calendar.choose(0.0, 9).tolist() == [3, 2, 0]
+
+
+def test_a_saved_calendar_goes_on_as_if_nothing_had_happened(tmp_path):
+    value, rate, last = some(20_000)
+    group = np.arange(20_000) % 3000
+    calendar = Calendar(value, rate, last=last, group=group, now=UNIX)
+    for tick in range(50):
+        calendar.hold(group[calendar.choose(UNIX + tick, 30)], UNIX + tick + 10)
+    calendar.save(tmp_path / "calendar")
+    twin = Calendar.load(tmp_path / "calendar")
+    for tick in range(50, 150):
+        assert np.array_equal(calendar.choose(UNIX + tick, 30), twin.choose(UNIX + tick, 30))
+    assert twin.price == calendar.price
+    assert len(twin) == len(calendar)
+
+
+def test_a_file_that_is_no_calendar_is_refused(tmp_path):
+    (tmp_path / "other").write_bytes(b"not a calendar")
+    with pytest.raises(ParameterError, match="path"):
+        Calendar.load(tmp_path / "other")
+
+
+def test_few_are_awake_however_many_there_are():
+    value, rate, last = some(200_000)
+    calendar = Calendar(value, rate, last=last, now=UNIX)
+    for tick in range(100):
+        calendar.choose(UNIX + 0.1 * tick, 100)
+    assert calendar._wards.knob[0, AWAKE] < 1000
+
+
+def test_a_host_with_most_of_the_sources_does_not_fill_the_pool():
+    value, rate, last = some(100_000)
+    group = np.where(np.arange(100_000) < 60_000, 0, np.arange(100_000) % 5000)
+    calendar = Calendar(value, rate, last=last, group=group, now=UNIX)
+    mine = last.copy()
+    for tick in range(150):
+        now = UNIX + 0.1 * tick
+        chosen = calendar.choose(now, 50)
+        assert np.array_equal(chosen, scan(value, rate, last=mine, now=now, budget=50, group=group))
+        mine[chosen] = now
+    assert calendar._wards.knob[:, AWAKE].sum() < 3000
+
+
+def test_a_large_cold_catalogue_of_equals_is_served_in_order():
+    calendar = Calendar(value=np.ones(50_000), rate=0.0)
+    served = np.concatenate([calendar.choose(float(t), 100) for t in range(100)])
+    assert np.array_equal(served, np.arange(10_000))
+    assert calendar._wards.knob[0, AWAKE] < 12_000
+
+
+def test_a_price_that_falls_a_thousandfold_finds_everybody():
+    value, rate, last = some(30_000)
+    calendar = Calendar(value, rate, last=last, now=UNIX)
+    for tick in range(200):
+        now = UNIX + tick
+        budget = 10 if tick < 100 else 3000
+        chosen = calendar.choose(now, budget)
+        assert np.array_equal(chosen, scan(value, rate, last=last, now=now, budget=budget))
+        last[chosen] = now
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"value": [-1.0], "rate": 0.1}, "value"),
+        ({"value": [1.0, math.nan], "rate": 0.1}, r"value\[1\]"),
+        ({"value": 1.0, "rate": math.inf}, "rate"),
+        ({"value": 1.0, "rate": 0.1, "cost": 0.0}, "cost"),
+        ({"value": 1.0, "rate": 0.1, "last": math.nan}, "last"),
+        ({"value": 1.0, "rate": 0.1, "group": [-1]}, "group"),
+        ({"value": [1.0, 2.0], "rate": 0.1, "group": [0.5, 1.0]}, "group"),
+        ({"value": [1.0, 2.0], "rate": [0.1, 0.1, 0.1]}, "shapes"),
+        ({"value": 1.0, "rate": 0.1, "now": math.inf}, "now"),
+        ({"value": 1.0, "rate": 0.1, "max_age": 0.0}, "max_age"),
+    ],
+)
+def test_bad_input_is_named(arguments, named):
+    with pytest.raises(ParameterError, match=named):
+        Calendar(**arguments)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.choose(math.nan, 1),
+        lambda c: c.choose(0.0, -1),
+        lambda c: c.update([5], value=1.0),
+        lambda c: c.update([0], value=-1.0),
+        lambda c: c.update([0, 0], value=1.0),
+        lambda c: c.update([0], value=[1.0, 2.0]),
+        lambda c: c.defer([0.5], 1.0),
+        lambda c: c.hold([0], 1.0),
+        lambda c: c.add(1.0, 1.0, group=[0]),
+    ],
+)
+def test_bad_calls_are_refused(call):
+    calendar = Calendar(value=[1.0, 2.0], rate=0.1)
+    with pytest.raises(ParameterError):
+        call(calendar)
+
+
+def test_a_source_that_is_gone_cannot_be_changed():
+    calendar = Calendar(value=[1.0, 2.0], rate=0.1)
+    calendar.remove([1])
+    with pytest.raises(ParameterError, match="ids"):
+        calendar.update([1], value=1.0)
