@@ -81,8 +81,8 @@ def _score(rate: float, gaps: FloatArray, changed: npt.NDArray[np.bool_], mean_g
 def smoothed_change_rate(gaps: FloatArray, changed: npt.NDArray[np.bool_]) -> float:
     """The maximum-likelihood change rate with one changed and one unchanged pseudo-interval of mean length.
 
-    `gaps` are positive and at least one. Solved by bisection in the logarithm of the rate: the score is monotone, so the
-    bracket always holds the root.
+    `gaps` are positive and at least one. Solved by bisection in the logarithm of the rate: the score is monotone, so
+    the bracket always holds the root.
     """
     mean_gap = gaps.mean()
     low, high = math.log(1e-12 / mean_gap), math.log(700.0 / gaps.min())

@@ -64,7 +64,7 @@ class PageModel:
         age = now - since
         if self.freshness:
             age = np.where(self.unvisited, np.inf, age)
-        return self.importance.mean() * self.atoms.index(age, tick)
+        return self.importance.hopeful() * self.atoms.index(age, tick)
 
     def moments(self, ids: IntArray) -> Moments:
         """Value and rate of the index, importance included."""

@@ -20,6 +20,7 @@ class MeanWorth:
         self.total = np.zeros(targets)
         self.square = np.zeros(targets)
         self.pooled, self.weight = 1.0, 1.0
+        self.best = 0.0
         self.refits = Refits()
 
     def grow(self, count: int) -> None:
@@ -32,6 +33,7 @@ class MeanWorth:
         self.count[ids] += 1.0
         self.total[ids] += amount
         self.square[ids] += amount**2
+        self.best = max(self.best, float(self._mean_of(ids).max()))
         if self.refits.due(len(ids), len(self.count)):
             self.refit()
 
@@ -48,8 +50,19 @@ class MeanWorth:
         within = float(np.maximum(self.square[seen] - self.total[seen] * means, 0.0).sum()) / freedom
         between = float(means.var(ddof=1)) - within * float((1.0 / self.count[seen]).mean())
         self.weight = min(max(within / max(between, 1e-9 * self.pooled**2, 1e-300), 1e-6), 1e6)
+        self.best = float(self._mean_of(np.flatnonzero(seen)).max())
 
     def mean(self) -> FloatArray:
         """The shrunk mean of every source."""
-        result: FloatArray = (self.total + self.weight * self.pooled) / (self.count + self.weight)
+        return self._mean_of(np.arange(len(self.count)))
+
+    def hopeful(self) -> FloatArray:
+        """The shrunk mean, and for sources never seen the best one found: so hopeful that each is looked into once.
+
+        At a high price a source of average worth is never crawled, and one not yet seen would be taken for average.
+        """
+        return np.where(self.count > 0.0, self.mean(), max(self.best, self.pooled))
+
+    def _mean_of(self, ids: IntArray) -> FloatArray:
+        result: FloatArray = (self.total[ids] + self.weight * self.pooled) / (self.count[ids] + self.weight)
         return result

@@ -20,3 +20,11 @@ def test_a_mean_that_never_varies_is_believed_at_once_and_a_noisy_one_is_shrunk(
     np.testing.assert_allclose(exact.mean()[:50], truth, rtol=1e-4)
     assert exact.mean()[50] == pytest.approx(truth.mean())
     assert noisy.mean()[:50].std() < 0.5 * (noisy.total / noisy.count.clip(1))[:50].std()
+
+
+def test_a_source_never_seen_is_hoped_to_be_as_good_as_the_best() -> None:
+    worth = MeanWorth(4)
+    for _ in range(10):
+        worth.learn(np.arange(3), np.array([1.0, 2.0, 9.0]))
+    np.testing.assert_allclose(worth.hopeful(), [1.0, 2.0, 9.0, 9.0], rtol=1e-3)
+    assert worth.mean()[3] == pytest.approx(4.0)

@@ -72,6 +72,12 @@ def test_random_pages_from_no_knowledge_reach_the_bound(slots: int) -> None:
     assert rewards[slots // 2 :].mean() >= 0.99 * relaxed_bound(sources, 50).value
 
 
+def test_at_a_high_price_pages_of_unknown_worth_are_still_looked_into() -> None:
+    sources = random_pages(300, seed=5)
+    rewards = expected_rewards(sources, LearnedWhittle(objective="changes"), 1, 8000, "change")
+    assert rewards[4000:].mean() >= 0.99 * relaxed_bound(sources, 1).value
+
+
 @pytest.mark.parametrize("act", ["thompson", "optimism"])
 def test_other_ways_to_act_learn_too(act: str) -> None:
     sources = random_pages(100, seed=2)
