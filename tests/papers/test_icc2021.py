@@ -16,7 +16,7 @@ from recrawl.papers.reproduction import prepare, write
 from recrawl.papers.results import read_results
 
 ONE_PAGE, GROUPS = setting.EXAMPLES["one-page"], setting.EXAMPLES["groups"]
-TINY = setting.Length(runs=2, steps=250, window=20, long=100, variant_runs=0, variant_steps=0)
+TINY = setting.Length(runs=2, steps=250, window=20, long=250, variant_runs=0, variant_steps=0)
 
 
 def test_the_best_possible_with_one_page_per_group_is_to_crawl_page_one_always() -> None:

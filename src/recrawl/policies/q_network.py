@@ -12,8 +12,8 @@ independent for every weight, is added::
 
     θ ← θ − a·mean over the batch of δ·(γ∇Q' − ∇Q) − b·ξ
 
-In (9) a = b. Here the noise has its own step b: with thousands of inputs to a neuron the weights are of order 0.01, and
-noise of the gradient's step would drown them.
+In (9) a = b. Here the noise has its own step b, which may shrink faster: at a constant 0.001 it moves a weight by about
+0.03 in 2000 steps, while weights of a neuron with 4000 inputs start within ±0.016.
 
 Everything runs on one thread: the tensors are too small to be worth sharing.
 """

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from recrawl.errors import ParameterError, require
 from recrawl.records import IntArray, Sources
 from recrawl.sim.grouped_pages import GroupedPages, GroupedWorld
-from recrawl.sim.noise import Noise, inflow_law
+from recrawl.sim.noise import Noise
 from recrawl.sim.registration import register
-from recrawl.sim.worlds import SlottedWorld
+from recrawl.sim.worlds import SlottedWorld, dynamics_of
 
 gymnasium: Any = require("gymnasium", "the environments", "lab")
 Observation = npt.NDArray[np.float64]
@@ -106,7 +106,7 @@ class EphemeralEnv(CrawlEnv):
     ) -> None:
         self.sources = TABLE_I if sources is None else sources
         self.noise, self.observed = noise, observed
-        inflow_law(self.sources, noise)
+        dynamics_of(self.sources, noise)  # complains of a noise that does not fit
         # Spaces must be bounded; random worth has no bound, but stays far below this.
         super().__init__(len(self.sources), budget, slots, most_shown=1e3 * float(self.sources.ceiling.max() + 1.0))
 

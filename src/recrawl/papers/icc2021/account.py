@@ -105,7 +105,8 @@ def _variants(curves: Mapping[tuple[str, str], Curves], length: Length) -> Table
         rows.append((variant, float(last.mean()), interval95(np.asarray(last))))
     columns = [Column("variant of FG-DQN", wide=True), Column("reward per slot", 3), Column("95 % interval", 3)]
     caption = (
-        f"One page per group, last {length.window} of {length.variant_steps} slots, {length.variant_runs} runs each."
+        f"One page per group, last {length.window} of {length.variant_steps} slots, {length.variant_runs} runs each. "
+        "Where the intervals overlap, runs this few and short do not tell the variants apart."
     )
     return Table(columns, rows, caption)
 
@@ -134,8 +135,8 @@ def choices_section() -> Section:
         ("step size a(n)", f"{chosen['step']:g}/(1 + n/{chosen['step_halving']:g})"),
         (
             "noise ξ",
-            f"its own step {chosen['noise']:g}/(n + 1)^{chosen['noise_exponent']:g}: at the gradient's step it drowns "
-            "weights with 4000 inputs (see the variants)",
+            f"its own step {chosen['noise']:g}/(n + 1)^{chosen['noise_exponent']:g}, lest it outgrow weights with "
+            "4000 inputs, which start within ±0.016; the variants show what the noise changes",
         ),
         ("replay memory, minibatch", f"{chosen['memory']} transitions, {chosen['batch']} drawn with repetition"),
         ("initial weights", "uniform on ±1/√inputs"),
