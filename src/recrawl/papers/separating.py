@@ -178,7 +178,9 @@ def _law() -> Section:
         f"{PAGES} pages; change probability per slot log-uniform on [{SLOWEST}, {FASTEST}], importance log-normal with "
         f"median 1 and σ = {IMPORTANCE_SIGMA}, independent; K = 50 or 5 crawls per slot, each of cost 1. Changes are "
         "random; rewards are counted in expectation given what was chosen, which removes most noise and no bias. "
-        "The static lottery is the best there is for what crawls find, by the exact solution."
+        "The static lottery is the best there is for what crawls find, by the exact solution. The law was picked from "
+        "22 of its kind (ranges of change, shapes of importance) because policies differ under it: under others greedy "
+        "earns from 86 % to 98 % of the bound."
     )
     return Section("The law", [Text(text)])
 
