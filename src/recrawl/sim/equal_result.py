@@ -1,8 +1,9 @@
 """How many fetches a rule needs for the same result: the figure users want.
 
-For a score reached at some budget, another rule's budget is doubled or halved until it straddles that score; between
-the last two budgets the score is taken to be linear in the logarithm of the budget. Budgets are those a scenario can
-spend whole. A rule whose own timers leave budget unused gains nothing from more of it, so the search stops there.
+For a score reached at some budget, another rule's budget is doubled or halved until two budgets straddle that score;
+after one more replay half-way between them the score (for delays: its logarithm) is taken to be linear in the logarithm
+of the budget. Budgets are those a scenario can spend whole. A rule whose own timers leave budget unused gains nothing
+from more of it, so the search stops there.
 """
 
 from __future__ import annotations
@@ -46,23 +47,28 @@ class _Curve:
     def __init__(self, scenario: Scenario, trace: Trace, entry: Entry) -> None:
         self.scenario, self.trace, self.entry = scenario, trace, entry
         self.known: dict[float, tuple[float, float]] = {}
-        self.sign = -1.0 if scenario.kind == "discovery" else 1.0
 
     def at(self, budget: float) -> tuple[float, float]:
-        """Goodness (higher is better) and the share of the budget used."""
+        """Goodness and the share of the budget used."""
         if budget not in self.known:
             found = run_job(Job(self.scenario, budget, self.entry), self.trace).score
-            self.known[budget] = (self.sign * found.value, found.used_share)
-        return self.known[budget]
+            self.known[budget] = (found.value, found.used_share)
+        value, used = self.known[budget]
+        return self.goodness(value), used
+
+    def goodness(self, value: float) -> float:
+        """A score turned so that more is better; delays by their logarithm, as they fall about like 1/budget."""
+        return -math.log(max(value, 1e-12)) if self.scenario.kind == "discovery" else value
 
     def points(self) -> tuple[tuple[float, float], ...]:
-        return tuple((budget, self.sign * good) for budget, (good, _) in sorted(self.known.items()))
+        """All (budget, score) pairs known, ascending."""
+        return tuple((budget, value) for budget, (value, _) in sorted(self.known.items()))
 
 
 def equal_results(scenario: Scenario, trace: Trace, entry: Entry, wanted: dict[float, float]) -> list[EqualResult]:
     """The multiple of each budget in `wanted` (budget to score) at which the entry reaches the score."""
     curve = _Curve(scenario, trace, entry)
-    multiples = {budget: _multiple(curve, budget, curve.sign * value) for budget, value in wanted.items()}
+    multiples = {budget: _multiple(curve, budget, curve.goodness(value)) for budget, value in wanted.items()}
     return [
         EqualResult(scenario, entry, budget, value, multiples[budget], curve.points())
         for budget, value in wanted.items()
@@ -77,8 +83,7 @@ def _multiple(curve: _Curve, budget: float, wanted: float) -> float:
         other = curve.scenario.spendable(one * step)
         good, used = curve.at(other)
         if (good >= wanted) != reached:
-            low, high = min(one, other), max(one, other)
-            return _between(curve, low, high, wanted) / budget
+            return _between(curve, min(one, other), max(one, other), wanted) / budget
         if not reached and used < SATURATED:
             break
         one = other
@@ -86,6 +91,10 @@ def _multiple(curve: _Curve, budget: float, wanted: float) -> float:
 
 
 def _between(curve: _Curve, low: float, high: float, wanted: float) -> float:
+    """Where the score is reached between a budget that is too small and one that is enough."""
+    middle = curve.scenario.spendable(math.sqrt(low * high))
+    if low < middle < high:
+        low, high = (low, middle) if curve.at(middle)[0] >= wanted else (middle, high)
     below, above = curve.at(low)[0], curve.at(high)[0]
     share = (wanted - below) / (above - below) if above > below else 1.0
     return low * (high / low) ** min(max(share, 0.0), 1.0)
