@@ -204,7 +204,7 @@ def run_jobs(jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, 
         progress(name, 0.0)
     order = sorted(range(len(jobs)), key=lambda place: -_effort(jobs[place]))
     outcomes: dict[int, Outcome] = {}
-    for place, found in in_processes(_replay_job, [jobs[place] for place in order], traces, workers):
+    for place, found in in_processes(replay_job, [jobs[place] for place in order], traces, workers):
         outcomes[order[place]] = found
         name = found.scenario.name
         done[name] += 1
@@ -212,7 +212,8 @@ def run_jobs(jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, 
     return [outcomes[place] for place in range(len(jobs))]
 
 
-def _replay_job(job: Job, traces: dict[str, Trace]) -> Outcome:
+def replay_job(job: Job, traces: dict[str, Trace]) -> Outcome:
+    """Do one replay on its scenario's trace."""
     return run_job(job, traces[job.scenario.name])
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recrawl.sim.comparison import OURS, Entry, Job, Outcome, Progress, in_processes, run_job
+from recrawl.sim.comparison import OURS, Entry, Job, Outcome, Progress, in_processes, replay_job, run_job
 from recrawl.sim.scenarios import Scenario
 from recrawl.sim.traces import Trace
 
@@ -130,5 +130,34 @@ def compare_budgets(
     found: dict[int, list[EqualResult]] = {}
     for place, results in in_processes(_search, tasks, traces, workers):
         found[place] = results
-        progress(title, len(found) / len(tasks))
-    return [each for place in range(len(tasks)) for each in found[place]]
+        progress(title, len(found) / (len(tasks) + 1))
+    others = [each for place in range(len(tasks)) for each in found[place]]
+    ours = _our_curves(wanted, others, traces, workers)
+    progress(title, 1.0)
+    return ours + others
+
+
+def _our_curves(
+    wanted: dict[Scenario, list[tuple[float, float]]],
+    others: Sequence[EqualResult],
+    traces: dict[str, Trace],
+    workers: int,
+) -> list[EqualResult]:
+    """Our own scores at the budgets others were tried at, up to twice the largest listed, so that curves compare."""
+    tasks = []
+    for scenario, points in wanted.items():
+        tried = {budget for each in others if each.scenario == scenario for budget, _ in each.curve}
+        most = 2 * max(budget for budget, _ in points)
+        tasks += [
+            Job(scenario, budget, Entry(OURS)) for budget in sorted(tried - dict(points).keys()) if budget <= most
+        ]
+    found = [outcome for _, outcome in in_processes(replay_job, tasks, traces, workers)]
+    return [
+        EqualResult(scenario, Entry(OURS), budget, value, 1.0, tuple(sorted({*points, *_scores(found, scenario)})))
+        for scenario, points in wanted.items()
+        for budget, value in points
+    ]
+
+
+def _scores(outcomes: Sequence[Outcome], scenario: Scenario) -> list[tuple[float, float]]:
+    return [(outcome.budget, outcome.score.value) for outcome in outcomes if outcome.scenario == scenario]

@@ -525,7 +525,7 @@ def test_the_command_writes_table_figures_and_report(made: Path, capsys: pytest.
         assert word in printed
     figures = json.loads((made / "r.json").read_text())
     assert len(figures["results"]) == 12
-    assert {each["policy"] for each in figures["equal_result"]} == {"round_robin", "miniflux:filled"}
+    assert {each["policy"] for each in figures["equal_result"]} == {"learned_whittle", "round_robin", "miniflux:filled"}
     assert "round_robin" in (made / "out" / "report.html").read_text()
 
 
