@@ -5,6 +5,7 @@
     RecrawlError                     anything a caller may want to catch as ours
     ├── ParameterError (ValueError)  an argument is wrong: which, where, what was expected
     ├── ContractError                a policy broke the rules every policy follows
+    ├── OutputError                  the place to write to cannot be written to
     └── MissingExtraError (ImportError)   an optional part is not installed: which extra to install
 
 Everything else that escapes is a bug. The command line prints these as one line, without a traceback.
@@ -32,6 +33,10 @@ class ParameterError(RecrawlError, ValueError):
 
 class ContractError(RecrawlError):
     """A policy returned something the policy contract forbids (too many ids, an id twice, an unknown id)."""
+
+
+class OutputError(RecrawlError):
+    """The place to write to cannot be written to."""
 
 
 class MissingExtraError(RecrawlError, ImportError):

@@ -41,10 +41,15 @@ def checked(
     bad = ~((array > low) if open_low else (array >= low)) | ~(array <= high)
     if "inf" not in expected:
         bad |= np.isinf(array)
+    _refuse(argument, expected, array, bad)
+    return array
+
+
+def _refuse(argument: str, expected: str, values: FloatArray, bad: BoolArray) -> None:
+    """Name the first bad element, if there is one."""
     if bad.any():
         element = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ParameterError(argument, expected, array[element], element or None)
-    return array
+        raise ParameterError(argument, expected, values[element], element or None)
 
 
 def broadcast(**arrays: FloatArray) -> list[FloatArray]:
@@ -60,7 +65,7 @@ def broadcast(**arrays: FloatArray) -> list[FloatArray]:
 class Sources:
     """A catalogue in the papers' slotted time: worth grows as x ← αx + u and falls to u when crawled.
 
-    Build it with :meth:`ephemeral` or :meth:`changing`; both are the same bandit [FACTS, "the one formula"].
+    Build it with :meth:`ephemeral` or :meth:`changing`; both are the same bandit [docs/design/002].
 
     Parameters are arrays of one length N:
         decay_rate: r, decay per slot; α = e^{−r}
@@ -105,6 +110,8 @@ class Sources:
         """
         if lifetime_form not in ("exact", "paper"):
             raise ParameterError("lifetime_form", "'exact' or 'paper'", repr(lifetime_form))
+        if np.ndim(period) != 0:
+            raise ParameterError("period", "one number, the same for all sources", f"shape {np.shape(period)}")
         slot = float(checked("period", period, "a positive finite number", open_low=True))
         rate, mean, fading, spend, life = broadcast(
             arrival_rate=checked("arrival_rate", arrival_rate, "finite and >= 0"),
@@ -113,20 +120,12 @@ class Sources:
             cost=checked("cost", cost, "finite and > 0", open_low=True),
             lifetime=checked("lifetime", lifetime, "a whole number of slots >= 1, or inf", low=1.0),
         )
-        if (np.isfinite(life) & (life != np.floor(life))).any():
-            i = int(np.argmax(np.isfinite(life.ravel()) & (life.ravel() != np.floor(life.ravel()))))
-            raise ParameterError("lifetime", "a whole number of slots >= 1, or inf", life.ravel()[i], (i,))
-        decay_rate = fading * slot
+        _refuse("lifetime", "a whole number of slots >= 1, or inf", life, np.isfinite(life) & (life != np.floor(life)))
         with np.errstate(over="ignore", invalid="ignore"):
-            forever = rate * mean / fading
-        if not np.isfinite(forever).all():
-            i = int(np.argmax(~np.isfinite(forever.ravel())))
-            raise ParameterError(
-                "decay",
-                "large enough that arrival_rate * interest / decay is finite",
-                fading.ravel()[i],
-                (i,),
-            )
+            decay_rate, forever, items = fading * slot, rate * mean / fading, rate * slot
+        _refuse("decay", "large enough that decay * period is above 0", fading, decay_rate <= 0.0)
+        _refuse("decay", "large enough that arrival_rate * interest / decay is finite", fading, ~np.isfinite(forever))
+        _refuse("arrival_rate", "such that arrival_rate * period is finite", rate, np.isinf(items))
         kept = -np.expm1(-decay_rate * life)  # 1 − α^M, 1 where nothing is dropped
         inflow = forever * -np.expm1(-decay_rate)
         return cls._of(
@@ -137,7 +136,7 @@ class Sources:
             inflow=inflow * kept if lifetime_form == "paper" else inflow,
             cost=spend,
             lifetime=life,
-            arrivals_per_slot=rate * slot,
+            arrivals_per_slot=items,
             interest=mean,
         )
 
@@ -173,6 +172,8 @@ class Sources:
 
     @classmethod
     def _of(cls, kind: Literal["ephemeral", "changing"], lifetime_form: LifetimeForm, **arrays: FloatArray) -> Sources:
+        if any(np.size(array) == 0 for array in arrays.values()):
+            raise ParameterError("sources", "at least one", "none")
         flat = {n: np.ascontiguousarray(np.atleast_1d(a), dtype=np.float64).copy() for n, a in arrays.items()}
         for name, array in flat.items():
             if array.ndim != 1:
@@ -246,17 +247,20 @@ class Visits:
     failed: BoolArray | None = None
 
     def __post_init__(self) -> None:
-        ids = np.atleast_1d(np.asarray(self.ids, dtype=np.int64))
-        object.__setattr__(self, "ids", ids)
-        for name, dtype in (
-            ("changed", np.bool_),
-            ("worth", np.float64),
-            ("new", np.int64),
-            ("failed", np.bool_),
-        ):
+        ids = np.atleast_1d(np.asarray(self.ids))
+        if ids.ndim != 1 or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
+            raise ParameterError("ids", "whole numbers", repr(self.ids))
+        if len(np.unique(ids)) < len(ids):
+            raise ParameterError("ids", "distinct", ids.tolist())
+        if not np.isfinite(self.now):
+            raise ParameterError("now", "a finite time", self.now)
+        object.__setattr__(self, "ids", ids.astype(np.int64))
+        for name, dtype in (("changed", np.bool_), ("worth", np.float64), ("new", np.int64), ("failed", np.bool_)):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, np.atleast_1d(np.asarray(value, dtype=dtype)))
+        if self.worth is not None:
+            _refuse("worth", "finite", self.worth, ~np.isfinite(self.worth))
         for name in ("changed", "published", "worth", "interest", "new", "failed"):
             value = getattr(self, name)
             if value is not None and len(value) != len(ids):

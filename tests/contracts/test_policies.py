@@ -73,6 +73,15 @@ def test_chooses_distinct_known_targets_within_the_budget(policy: policies.Polic
         assert policy.soft_budget or len(ids) <= 3
 
 
+def test_unequal_costs_are_paid_for_together(name: str) -> None:
+    cost = np.array([1.0, 2.0, 0.5, 3.0, 1.0, 1.0, 0.25, 4.0])
+    dear = Sources.ephemeral(SOURCES.arrivals_per_slot, SOURCES.interest, SOURCES.decay_rate, cost=cost)
+    policy = made(name)
+    policy.start(TARGETS, 0.0, sources=dear)
+    for ids in rounds(policy, 40, budget=4.0):
+        assert policy.soft_budget or cost[ids].sum() <= 4.0 + 1e-9
+
+
 def test_mixed_observation_is_accepted(policy: policies.Policy) -> None:
     states = np.where(np.arange(TARGETS) % 2 == 0, SOURCES.ceiling / 2, np.nan)
     assert len(policy.choose(0.0, 2.0, states)) <= 2 or policy.soft_budget
@@ -178,9 +187,14 @@ def test_a_dump_is_a_copy(policy: policies.Policy) -> None:
 
 
 def test_failed_visits_teach_nothing_and_end_the_flight(policy: policies.Policy) -> None:
-    ids = policy.choose(0.0, 2.0)
-    policy.observe(Visits(ids, 0.0, failed=np.ones(len(ids), dtype=bool)))
-    assert np.isfinite(policy.beliefs(ids).value).all() or np.isnan(policy.beliefs(ids).value).all()
+    for _ in rounds(policy, 10):
+        pass
+    before = policy.beliefs(np.arange(TARGETS))
+    ids = policy.choose(10.0, 2.0)
+    policy.observe(Visits(ids, 10.0, failed=np.ones(len(ids), dtype=bool)))
+    after = policy.beliefs(np.arange(TARGETS))
+    np.testing.assert_array_equal(before.value, after.value)
+    np.testing.assert_array_equal(before.rate, after.rate)
     seen: set[int] = set()
     for hour in range(1, 300):  # a schedule may wait hours before it tries again
         chosen = policy.choose(3600.0 * hour, float(TARGETS))
@@ -219,6 +233,7 @@ def test_added_targets_get_new_ids_and_are_crawled(name: str) -> None:
         (lambda p: p.remove([TARGETS]), "ids"),
         (lambda p: p.hold([-1], 5.0), "ids"),
         (lambda p: p.choose(0.0, 1.0, np.ones(3)), "states"),
+        (lambda p: p.choose(0.0, float("nan")), "budget"),
         (lambda p: p.start(TARGETS, 0.0, sources=SOURCES, groups=[1, 2]), "groups"),
     ],
 )

@@ -16,6 +16,8 @@ def test_every_public_name_exists_and_is_listed() -> None:
 
 def test_promised_names_are_there() -> None:
     promised = {
+        "Calendar",
+        "GroupedPages",
         "Sources",
         "Visits",
         "continuous_index",

@@ -71,6 +71,10 @@ def test_a_part_of_a_catalogue_keeps_its_numbers() -> None:
         ({"arrival_rate": "many"}, "arrival_rate"),
         ({"arrival_rate": [[1.0, 2.0]]}, "one-dimensional"),
         ({"arrival_rate": 1e300, "decay": 1e-300}, "decay.*large enough"),
+        ({"arrival_rate": []}, "at least one"),
+        ({"interest": 1e-200, "decay": 1e-200, "period": 1e-200}, r"decay.*decay \* period is above 0"),
+        ({"arrival_rate": 1e200, "interest": 1e-200, "period": 1e200}, "arrival_rate.*finite"),
+        ({"period": [1.0, 2.0]}, "period must be one number"),
         ({"lifetime_form": "approximate"}, "lifetime_form must be 'exact' or 'paper'"),
     ],
 )
@@ -89,6 +93,21 @@ def test_visits_need_one_entry_per_id() -> None:
     with pytest.raises(ParameterError, match=r"worth must be one entry per id \(2\), got 3 entries"):
         Visits(np.array([4, 5]), 0.0, worth=np.ones(3))
     assert len(Visits(np.array([4, 5]), 0.0)) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "argument"),
+    [
+        ({"ids": [1, 1]}, "ids must be distinct"),
+        ({"ids": [1.7]}, "ids must be whole numbers"),
+        ({"ids": ["a"]}, "ids must be whole numbers"),
+        ({"now": float("nan")}, "now must be a finite time"),
+        ({"worth": [float("nan")]}, r"worth\[0\] must be finite"),
+    ],
+)
+def test_wrong_visits_are_named(given: dict[str, object], argument: str) -> None:
+    with pytest.raises(ParameterError, match=argument):
+        Visits(**{"ids": [1], "now": 0.0, **given})  # type: ignore[arg-type]
 
 
 def test_parameter_errors_are_value_errors_and_ours() -> None:

@@ -21,9 +21,15 @@ def command(seconds: float, json_file: Path | None, out: Path, seed: int) -> Non
     import msgspec
 
     from recrawl.cli.console import console, progress_shown, show_table
-    from recrawl.papers.reproduction import OutputError, prepare
+    from recrawl.errors import OutputError
+    from recrawl.papers.reproduction import prepare
 
     prepare(out)
+    try:
+        if json_file is not None:
+            json_file.open("ab").close()  # say so now, not after all the work
+    except OSError as error:
+        raise OutputError(f"--json {json_file}: cannot write there ({error.strerror})") from error
     began = time.monotonic()
     with progress_shown() as progress:
         progress("loading", 0.0)
@@ -43,10 +49,7 @@ def command(seconds: float, json_file: Path | None, out: Path, seed: int) -> Non
         progress("writing the report", 1.0)
     if json_file is not None:
         text = msgspec.json.encode(lab.as_json(outcomes, bound.value, time.monotonic() - began))
-        try:
-            json_file.write_bytes(msgspec.json.format(text, indent=2) + b"\n")
-        except OSError as error:
-            raise OutputError(f"--json {json_file}: cannot write there ({error.strerror})") from error
+        json_file.write_bytes(msgspec.json.format(text, indent=2) + b"\n")
     screen = console()
     show_table(lab.ranking(outcomes, bound.value), screen)
     screen.print(page.lead)

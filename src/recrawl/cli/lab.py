@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import recrawl
-from recrawl import __version__, policies
+from recrawl import __version__
 from recrawl.papers.progress import Progress
 from recrawl.records import FloatArray, Sources
 from recrawl.report import Column, Document, Figure, Section, Table, Text, draw
@@ -74,16 +74,12 @@ def compete(sources: Sources, seconds: float, seed: int, progress: Progress) -> 
         for done, (name, policy, _) in enumerate(CONTENDERS):
             spent = (time.monotonic() - began) / seconds
             progress(title, min(0.99, max((world + done / len(CONTENDERS)) / MOST_WORLDS, spent)))
-            run = recrawl.simulate(sources, _made(policy), BUDGET, SLOTS, seed=seed + world, noise="poisson")
+            run = recrawl.simulate(sources, policy, BUDGET, SLOTS, seed=seed + world, noise="poisson")
             runs[name].append(run)
         if (time.monotonic() - began) * (world + 2) / (world + 1) > seconds:
             break
     progress(title, 1.0)
     return [_outcome(name, says, runs[name]) for name, _, says in CONTENDERS]
-
-
-def _made(policy: str) -> policies.Policy:
-    return policies.make(policy, budget=float(BUDGET)) if policy == "periodic" else policies.make(policy)
 
 
 def _outcome(name: str, says: str, runs: Sequence[SimulationResult]) -> Outcome:

@@ -1,4 +1,4 @@
-"""The index in continuous time and its inverse [FACTS, "the one formula"].
+"""The index in continuous time and its inverse [docs/design/002].
 
 A source is worth v(1 − e^{−rτ}) when crawled at age τ. The price of a crawl at which crawling at age τ is exactly
 worth it is::

@@ -5,7 +5,7 @@
 
     ℓ(Δ) = Σ_changed log(1 − e^{−Δτ}) − Δ·Σ_unchanged τ
 
-is concave in Δ, with the maximum where Σ_changed τ/(e^{Δτ} − 1) = Σ_unchanged τ [FACTS, "Estimators"]. When every visit
+is concave in Δ, with the maximum where Σ_changed τ/(e^{Δτ} − 1) = Σ_unchanged τ. When every visit
 saw a change it has no maximum, so the estimator adds one changed and one unchanged pseudo-interval of mean length.
 
 *Worth.* A crawl after a gap τ collects on average u·f(τ), f(τ) = (1 − e^{−rτ})/r, with inflow u and decay r. Taking its

@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.continuous_index import ripening
+from recrawl.kernels.continuous_index import EXHAUSTED, ripening
 from recrawl.kernels.slotted_index import saturating_index_after, worth_after
 from recrawl.records import FloatArray, IntArray, Sources
 
@@ -67,9 +67,9 @@ def first_slot(
     k = min(max(guess, 1.0), lifetime)
     if math.isinf(k):
         # The price is the ceiling itself: reached only where rounding makes γ_k equal to it.
-        k = np.ceil(746.0 / rate) if rate > 0.0 else NEVER
-        if math.isinf(k):
+        if rate <= 0.0:
             return NEVER
+        k = max(1.0, np.ceil(EXHAUSTED / rate))
     step = 1.0
     while saturating_index_after(k, rate, inflow, unbounded, ceiling, cost, lifetime) < price:
         k += step

@@ -2,7 +2,7 @@
 
 In a slot a source gains u and keeps α of what it had; never crawled it tends to u* = u/(1 − α). Two forms:
 
-*On the orbit*, k slots after a crawl [FACTS]::
+*On the orbit*, k slots after a crawl [docs/design/002]::
 
     γ_k = (x_k − k·u·α^k)/C,   x_k = u*(1 − α^k)
 
@@ -49,7 +49,7 @@ def worth_after(slots: float, rate: float, ceiling: float) -> float:
 
 @njit(cache=True, inline="always")
 def _orbit_formula(slots: float, kept: float, inflow: float, ceiling: float, cost: float) -> float:
-    """γ_k with kept = α^k [FACTS]."""
+    """γ_k with kept = α^k [docs/design/002]."""
     return (ceiling - (ceiling + slots * inflow) * kept) / cost
 
 

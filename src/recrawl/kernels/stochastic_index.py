@@ -37,6 +37,7 @@ from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import as_float, shaped
 from recrawl.kernels.inflow_chain import InflowLaw, distinct, grid, highest_worth, inflow_law, reach, step_from
 from recrawl.kernels.slotted_index import index_after, worth_after
+from recrawl.kernels.continuous_index import LARGEST
 from recrawl.kernels.stochastic_approximation import approximated_index, two_time_scale_index
 from recrawl.records import FloatArray, checked
 
@@ -53,7 +54,7 @@ def interpolated_index(x: float, thresholds: FloatArray, values: FloatArray, cos
     """The index at worth x from a table whose first threshold is 0; above the last one it rises by 1/C."""
     last = len(thresholds) - 1
     if x >= thresholds[last]:
-        return float(values[last] + (x - thresholds[last]) / cost)
+        return min(float(values[last] + (x - thresholds[last]) / cost), LARGEST)
     low, high = 0, last
     while high - low > 1:
         middle = (low + high) // 2

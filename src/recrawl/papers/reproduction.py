@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recrawl import __version__
-from recrawl.errors import RecrawlError
+from recrawl.errors import OutputError
 from recrawl.papers.results import Result, results_table, tally, write_results
 from recrawl.report import Document, Section, write_html
 
@@ -36,10 +36,6 @@ class Reproduction:
     lead: str
     results: Sequence[Result]
     sections: Sequence[Section]
-
-
-class OutputError(RecrawlError):
-    """The place to write to cannot be written to."""
 
 
 def prepare(out: Path) -> Path:

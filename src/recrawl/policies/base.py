@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.errors import ParameterError
+from recrawl.errors import ContractError, ParameterError
 from recrawl.policies.contract import Beliefs
 from recrawl.records import FloatArray, IntArray, Sources, Visits
 from recrawl.scheduling.spending import ROUNDING, affordable, first_of_each, top
@@ -74,6 +74,10 @@ class RankedPolicy:
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The most wanted targets that may be crawled, as far as the budget pays (or, if it is soft, all wanted)."""
+        if not hasattr(self, "last"):
+            raise ContractError(f"{type(self).__name__} was asked to choose before it was started: call start first")
+        if not budget >= 0.0:
+            raise ParameterError("budget", ">= 0", budget)
         scores = np.where(self.allowed(now), self.rank(now, self._observed(states)), -np.inf)
         most = len(scores)
         if self.groups is None and not self.soft_budget:
@@ -100,10 +104,10 @@ class RankedPolicy:
         return free
 
     def observe(self, visits: Visits) -> None:
-        """Note the visit times, learn, and take the ids out of flight."""
+        """Learn, note the times of the visits that did not fail, and take the ids out of flight."""
         ids = self._known(visits.ids)
         self.learn(visits)
-        self.last[ids] = visits.now
+        self.last[ids if visits.failed is None else ids[~visits.failed]] = visits.now
         self.away[ids] = False
 
     def add(self, count: int, groups: npt.ArrayLike | None = None) -> IntArray:
@@ -113,6 +117,8 @@ class RankedPolicy:
         before = len(self.last)
         if count:
             self.grow(count)
+        if groups is not None and self.groups is None:
+            raise ParameterError("groups", "None: the policy was started without groups", groups)
         if self.groups is not None:
             more = np.arange(count) + self.groups.max() + 1 if groups is None else groups
             self.groups = np.concatenate([self.groups, self._group_numbers(more, count)])

@@ -61,7 +61,10 @@ class Policy(Protocol):
         ...
 
     def observe(self, visits: Visits) -> None:
-        """Learn from what crawls showed, and take the visited ids out of flight."""
+        """Learn from what crawls showed, and take the visited ids out of flight.
+
+        A failed visit collected nothing: its target is as wanted as before, and it is for the caller to hold it.
+        """
         ...
 
     def add(self, count: int, groups: npt.ArrayLike | None = None) -> IntArray:
@@ -89,7 +92,7 @@ class Policy(Protocol):
         ...
 
     def dump(self) -> dict[str, Any]:
-        """Everything `restore` needs to go on from here, as plain arrays and numbers."""
+        """A copy of everything `restore` needs to go on from here."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recrawl.errors import ParameterError
 from recrawl.kernels.price import periods_at, relaxed_bound
 from recrawl.policies.rules import PERIODIC, Rule, rule_for
 from recrawl.policies.slotted import SlottedPolicy
@@ -12,19 +11,10 @@ class Periodic(SlottedPolicy):
     """Crawls a source when its period has passed, the most overdue first; unspent budget is not used.
 
     The periods are optimal for the relaxed problem at the price where the budget is spent on average.
-
-    Parameters
-        budget: what is spent per slot, to find the price
     """
 
-    def __init__(self, budget: float = 1.0, seed: int = 0) -> None:
-        super().__init__(seed)
-        if not budget > 0:
-            raise ParameterError("budget", "> 0", budget)
-        self.budget = budget
-
-    def rule(self) -> Rule:
+    def rule(self, budget: float) -> Rule:
         """Due once the period has passed."""
         assert self.sources is not None
-        price = relaxed_bound(self.sources, min(self.budget, float(self.sources.cost.sum()))).price
+        price = relaxed_bound(self.sources, min(budget, float(self.sources.cost.sum()))).price
         return rule_for(PERIODIC, self.sources, weight=periods_at(self.sources, price))

@@ -12,15 +12,17 @@ from recrawl.errors import ParameterError
 from recrawl.kernels.price import worth_at_price
 from recrawl.kernels.slotted_index import worth_after
 from recrawl.policies.base import RankedPolicy
-from recrawl.records import FloatArray
+from recrawl.records import FloatArray, checked
 
 
 @njit(cache=True)
-def pays(worth: float, price: float, slots: float, ceiling: float, cost: float, lifetime: float) -> bool:
+def pays(
+    worth: float, price: float, slots: float, unbounded: float, ceiling: float, cost: float, lifetime: float
+) -> bool:
     """Whether a source is worth its crawl at this price: at its threshold (21), or full at its lifetime."""
     if slots >= lifetime:
         return ceiling >= price * cost
-    return worth >= worth_at_price(price, ceiling, cost)
+    return worth >= worth_at_price(price, unbounded, cost)
 
 
 @njit(cache=True)
@@ -36,7 +38,7 @@ class Relaxed(RankedPolicy):
     `step` free of units; Σ b = ∞ and Σ b² < ∞ for exponents in (1/2, 1].
 
     Parameters
-        price: where the price starts; None for 0
+        price: where the price starts
         step: first step, as a share of the mean ceiling per cost
         exponent: how fast the steps shrink
     """
@@ -44,10 +46,10 @@ class Relaxed(RankedPolicy):
     soft_budget = True
     needs_sources: ClassVar[bool] = True
 
-    def __init__(self, price: float | None = None, step: float = 0.1, exponent: float = 0.75, seed: int = 0) -> None:
+    def __init__(self, price: float = 0.0, step: float = 0.1, exponent: float = 0.75, seed: int = 0) -> None:
         super().__init__(seed)
-        if not step > 0:
-            raise ParameterError("step", "> 0", step)
+        checked("price", price, "finite and >= 0")
+        checked("step", step, "finite and > 0", open_low=True)
         if not 0.5 < exponent <= 1:
             raise ParameterError("exponent", "in (0.5, 1]", exponent)
         self.first_price, self.step, self.exponent = price, step, exponent
@@ -58,7 +60,7 @@ class Relaxed(RankedPolicy):
         self.last = np.full(len(self.last), now - 1.0)
         self.lifetime = self.sources.exact_lifetime
         self.scale = float((self.sources.ceiling / self.sources.cost).mean())
-        self.price = 0.0 if self.first_price is None else float(self.first_price)
+        self.price = float(self.first_price)
         self.calls = 0
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
@@ -100,5 +102,9 @@ def _paying(
         worth = states[i]
         if math.isnan(worth):
             worth = worth_after(min(slots[i], lifetime[i]), rate[i], unbounded[i])
-        out[i] = worth / cost[i] if pays(worth, price, slots[i], ceiling[i], cost[i], lifetime[i]) else -math.inf
+        out[i] = (
+            worth / cost[i]
+            if pays(worth, price, slots[i], unbounded[i], ceiling[i], cost[i], lifetime[i])
+            else -math.inf
+        )
     return out

@@ -20,7 +20,7 @@ class Single(SlottedPolicy):
         super().__init__(seed)
         self.source = source
 
-    def rule(self) -> Rule:
+    def rule(self, budget: float) -> Rule:
         """A fixed order."""
         assert self.sources is not None
         order = self.sources.inflow / self.sources.cost

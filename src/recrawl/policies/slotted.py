@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.rules import Rule, scores
-from recrawl.records import FloatArray
+from recrawl.records import FloatArray, IntArray
 
 
 class SlottedPolicy(RankedPolicy):
@@ -19,16 +20,23 @@ class SlottedPolicy(RankedPolicy):
 
     needs_sources: ClassVar[bool] = True
 
-    def rule(self) -> Rule:
-        """The rule for the sources the policy was started with."""
+    def rule(self, budget: float) -> Rule:
+        """The rule for the sources the policy was started with, at this budget per slot."""
         raise NotImplementedError
 
     def begin(self, now: float) -> None:
-        """Work out the rule."""
+        """Every source was crawled one slot ago; the rule is worked out when the budget is known."""
         self.last = np.full(len(self.last), now - 1.0)
-        self.ranking = self.rule()
+        self.ranking: Rule | None = None
+
+    def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
+        """The top of the ranking; the first call's budget is that of every slot."""
+        if self.ranking is None:
+            self.ranking = self.rule(budget)
+        return super().choose(now, budget, states)
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
         """The rule's score of every source."""
+        assert self.ranking is not None
         unseen = np.full(len(self.last), np.nan) if states is None else states
         return scores(self.ranking, now - self.last, unseen)

@@ -30,13 +30,18 @@ class Whittle(SlottedPolicy):
             raise ParameterError("index", "'theorem', 'ceiled' or one StochasticIndex per source", repr(index))
         self.index = index
 
-    def rule(self) -> Rule:
+    def rule(self, budget: float) -> Rule:
         """Theorem 1, the ceiled formula or the given tables."""
         assert self.sources is not None
         if isinstance(self.index, str):
             return rule_for(WHITTLE if self.index == "theorem" else CEILED, self.sources)
         if len(self.index) != len(self.sources):
             raise ParameterError("index", f"one per source ({len(self.sources)})", f"{len(self.index)} indices")
+        for i, table in enumerate(self.index):
+            if table.cost != self.sources.cost[i]:
+                raise ParameterError(
+                    "index", f"made for the source's cost ({self.sources.cost[i]:g})", table.cost, (i,)
+                )
         size = max(len(table.thresholds) for table in self.index)
         # Shorter tables are filled up on the right with their last point.
         thresholds = np.array([np.pad(t.thresholds, (0, size - len(t.thresholds)), mode="edge") for t in self.index])

@@ -200,7 +200,7 @@ def run_relaxed(
         for i in range(n):
             k, life, cost = float(slot - crawled[i]), numbers[i, LIFETIME], numbers[i, COST]
             seen = worth[i] if observed[i] else worth_after(min(k, life), numbers[i, RATE], numbers[i, UNBOUNDED])
-            if pays(seen, price, k, numbers[i, CEILING], cost, life):
+            if pays(seen, price, k, numbers[i, UNBOUNDED], numbers[i, CEILING], cost, life):
                 spent += cost
                 reward[slot] += worth[i]
                 worth[i] = 0.0

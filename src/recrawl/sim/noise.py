@@ -1,4 +1,4 @@
-"""What a slot brings to a source: the laws of the inflow U [tcns2018, §VIII; FACTS].
+"""What a slot brings to a source: the laws of the inflow U [tcns2018, §VIII].
 
 =============  =====================================================================================
 ``None``       the mean, u
@@ -8,9 +8,9 @@
 ``"change"``   changing pages: the page changes with its probability, worth its importance until crawled
 =============  =====================================================================================
 
-Items are drawn one by one, with their times, where at most `EXACT_ITEMS` are expected per slot. Above that the sum
-over items is drawn from the shifted gamma law that has its mean, variance and skewness: cumulants of the compound
-Poisson sum are κ_n = Λ·E[ξⁿ]·(1 − αⁿ)/(nμ).
+Items are drawn one by one, with their times, unless more than `EXACT_ITEMS` matter at the end of a slot (those of the
+last 1/r of it, where interest fades at r > 1 per slot). Then the sum over items is drawn from the shifted gamma law
+that has its mean, variance and skewness: the cumulants of the compound Poisson sum are κ_n = Λ·E[ξⁿ]·(1 − αⁿ)/(nμ).
 """
 
 from __future__ import annotations
@@ -31,19 +31,21 @@ _CODES: dict[Noise, int] = {None: STEADY, "poisson": POISSON, "item": ITEM, "epo
 EXACT_ITEMS = 32.0
 
 
-MEAN, RATE, ITEMS, NO_ITEMS, INTEREST, SHAPE, SCALE, SHIFT = range(8)
+MEAN, RATE, ITEMS, WINDOW, INTEREST, SHAPE, SCALE, SHIFT = range(8)
+# Items older than this many times 1/r are worth e^−40 and not drawn.
+FADED = 40.0
 
 
-class InflowLaw(NamedTuple):
+class NoiseLaw(NamedTuple):
     """The law of every source's inflow, ready for the compiled draw: one row of numbers (MEAN to SHIFT) per source."""
 
     code: int
     numbers: FloatArray
 
 
-def inflow_law(sources: Sources, noise: Noise) -> InflowLaw:
+def noise_law(sources: Sources, noise: Noise) -> NoiseLaw:
     """The law for these sources, or an error if this noise does not fit them."""
-    if noise not in _CODES:
+    if not (noise is None or isinstance(noise, str)) or noise not in _CODES:
         raise ParameterError("noise", "None, 'poisson', 'item', 'epoch' or 'change'", repr(noise))
     fitting: tuple[Noise, ...] = (None, "change") if sources.kind == "changing" else (None, "poisson", "item", "epoch")
     if noise not in fitting:
@@ -60,8 +62,11 @@ def inflow_law(sources: Sources, noise: Noise) -> InflowLaw:
         k3 = items * third * -np.expm1(-3 * rate) / (3 * rate)
         shape, scale = np.nan_to_num(4 * k2**3 / k3**2), np.nan_to_num(k3 / (2 * k2))
         shift = np.nan_to_num(k1 - shape * scale)
-    columns = (sources.inflow, rate, items, np.exp(-items), sources.interest, shape, scale, shift)
-    return InflowLaw(code, np.ascontiguousarray(np.stack(columns, axis=1)))
+        window = np.where(rate > FADED, FADED / rate, 1.0)
+    # No shape says that items are drawn one by one.
+    shape[items / np.maximum(rate, 1.0) <= EXACT_ITEMS] = 0.0
+    columns = (sources.inflow, rate, items, window, sources.interest, shape, scale, shift)
+    return NoiseLaw(code, np.ascontiguousarray(np.stack(columns, axis=1)))
 
 
 @njit(cache=True)
@@ -73,9 +78,10 @@ def draw_inflow(code: int, numbers: FloatArray, i: int, stream: Streams) -> floa
     if code == CHANGE:
         return interest if uniform(stream, i) < items else 0.0
     total = 0.0
-    if items <= EXACT_ITEMS:
-        for _ in range(poisson(stream, i, items, numbers[i, NO_ITEMS])):
-            fading = math.exp(-rate * uniform(stream, i))
+    if numbers[i, SHAPE] == 0.0:
+        window = numbers[i, WINDOW]
+        for _ in range(poisson(stream, i, items * window)):
+            fading = math.exp(-rate * window * uniform(stream, i))
             total += fading * exponential(stream, i) if code == ITEM else fading
     else:
         total = max(0.0, numbers[i, SHIFT] + numbers[i, SCALE] * gamma(stream, i, numbers[i, SHAPE]))
@@ -100,5 +106,5 @@ def sample_inflow(sources: Sources, noise: Noise, size: int, seed: int = 0) -> F
     >>> sample_inflow(Sources.ephemeral(2.0, 1.0, 0.5), "poisson", size=3).shape
     (3, 1)
     """
-    law = inflow_law(sources, noise)
+    law = noise_law(sources, noise)
     return _draw_inflows(law.code, law.numbers, streams(seed, 0, len(sources)), size)

@@ -48,10 +48,20 @@ def normal(stream: Streams, i: int) -> float:
 
 
 @njit(cache=True)
-def poisson(stream: Streams, i: int, mean: float, none: float) -> int:
-    """A Poisson number by inversion; `none` = e^{−mean}. For means up to some tens."""
+def poisson(stream: Streams, i: int, mean: float) -> int:
+    """A Poisson number by inversion, in parts whose probability of none does not vanish."""
+    count = 0
+    while mean > 32.0:
+        count += _poisson(stream, i, 32.0)
+        mean -= 32.0
+    return count + _poisson(stream, i, mean)
+
+
+@njit(cache=True)
+def _poisson(stream: Streams, i: int, mean: float) -> int:
     u = uniform(stream, i)
-    count, term, below = 0, none, none
+    term = math.exp(-mean)
+    count, below = 0, term
     while u > below and term > 0.0:
         count += 1
         term *= mean / count
@@ -61,7 +71,11 @@ def poisson(stream: Streams, i: int, mean: float, none: float) -> int:
 
 @njit(cache=True)
 def gamma(stream: Streams, i: int, shape: float) -> float:
-    """A gamma number of scale 1 and shape >= 1 (Marsaglia–Tsang)."""
+    """A gamma number of scale 1 (Marsaglia–Tsang; a shape below 1 is raised by 1 and corrected by a power)."""
+    boost = 1.0
+    if shape < 1.0:
+        boost = uniform(stream, i) ** (1.0 / max(shape, 1e-300))
+        shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -71,4 +85,4 @@ def gamma(stream: Streams, i: int, shape: float) -> float:
             continue
         v = v * v * v
         if math.log(uniform(stream, i)) < 0.5 * x * x + d - d * v + d * math.log(v):
-            return d * v
+            return boost * d * v

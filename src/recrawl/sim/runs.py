@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +29,8 @@ from recrawl.sim.randomness import streams
 from recrawl.sim.result import SimulationResult, Trajectory
 from recrawl.sim.worlds import Dynamics, SlottedWorld, dynamics_of
 
-# Costs that are not multiples of the budget's own fraction are counted to this part of it.
-COST_RESOLUTION = 2**24
+# Costs that are not multiples of the budget's own fraction are counted to this many more bits.
+COST_BITS = 24
 Progress = Callable[[int], None]
 
 
@@ -64,11 +65,15 @@ def simulate(
     >>> round(simulate(table, "whittle", budget=1, steps=1000).mean_reward, 3)
     260.301
     """
+    if not isinstance(world, (Sources, GroupedPages)):
+        raise ParameterError("world", "Sources or GroupedPages", type(world).__name__)
     chosen = policies.make(policy) if isinstance(policy, str) else policy
+    if not isinstance(chosen, Policy):
+        raise ParameterError("policy", "a policy or the name of one", type(policy).__name__)
     check_budget(budget, world.cost)
-    for name, count in (("steps", steps), ("runs", runs)):
-        if not (isinstance(count, (int, np.integer)) and count >= 1):
-            raise ParameterError(name, "a whole number >= 1", count)
+    for name, count, least in (("steps", steps, 1), ("runs", runs, 1), ("seed", seed, 0)):
+        if not (isinstance(count, (int, np.integer)) and count >= least):
+            raise ParameterError(name, f"a whole number >= {least}", repr(count))
     mask = _mask(observed, len(world))
     one_run = None
     if compiled and isinstance(world, Sources):
@@ -104,9 +109,9 @@ def _in_turn(go: Callable[[int], int], runs: int, threads: bool) -> Iterator[int
 
 
 def _mask(observed: bool | npt.ArrayLike, targets: int) -> BoolArray:
-    mask = np.asarray(observed, dtype=np.bool_)
-    if mask.shape not in ((), (targets,)):
-        raise ParameterError("observed", f"True, False or one of them per source ({targets})", f"shape {mask.shape}")
+    mask = np.asarray(observed)
+    if mask.dtype != np.bool_ or mask.shape not in ((), (targets,)):
+        raise ParameterError("observed", f"True, False or one of them per source ({targets})", repr(observed))
     return np.ascontiguousarray(np.broadcast_to(mask, targets))
 
 
@@ -118,30 +123,34 @@ def _compiled_run(
     if type(policy) is Relaxed:
         policy.start(len(world), 0.0, sources=world)
         return partial(_relaxed_run, policy, rule_for(OLDEST, world), dynamics, mask, float(budget), seed)
-    rule = _rule_of(policy, world)
+    rule = _rule_of(policy, world, float(budget))
     if rule is None:
         return None
     return partial(_ranked_run, rule, score_table(rule, steps), dynamics, mask, tokens(budget, world.cost), seed)
 
 
-def _rule_of(policy: Policy, world: Sources) -> Rule | None:
+def _rule_of(policy: Policy, world: Sources, budget: float) -> Rule | None:
     if type(policy) is RoundRobin:
         return rule_for(OLDEST, world)
     if isinstance(policy, SlottedPolicy):
         policy.start(len(world), 0.0, sources=world)
-        return policy.ranking
+        return policy.rule(budget)
     return None
 
 
-def tokens(budget: float, cost: FloatArray) -> tuple[int, int, IntArray, int]:
+def tokens(budget: float, cost: FloatArray) -> tuple[int, int, IntArray, float]:
     """Budget and costs in whole units: (income per slot, most that is kept unspent, cost of each, units per token).
 
     Kept is less than the dearest crawl, so that fractions and dear crawls add up over slots and nothing else does.
     """
-    share = Fraction(budget).limit_denominator(10_000)
-    units = share.denominator * COST_RESOLUTION
-    income, costs = share.numerator * COST_RESOLUTION, np.maximum(1, np.rint(cost * units)).astype(np.int64)
-    return income, int(costs.max()) - 1, costs, units
+    scale = float(cost.min())
+    share = Fraction(budget / scale).limit_denominator(10**9)
+    # As fine as 62 bits allow, the dearest crawl and one slot's income included.
+    largest = max(share.numerator, share.denominator * float(cost.max()) / scale)
+    fineness = int(np.clip(61 - math.ceil(math.log2(largest)), 0, COST_BITS))
+    units = share.denominator << fineness
+    costs = np.maximum(1, np.rint(cost / scale * units)).astype(np.int64)
+    return share.numerator << fineness, int(costs.max()) - 1, costs, units / scale
 
 
 def _ranked_run(
@@ -149,7 +158,7 @@ def _ranked_run(
     table: FloatArray,
     dynamics: Dynamics,
     mask: BoolArray,
-    purse: tuple[int, int, IntArray, int],
+    purse: tuple[int, int, IntArray, float],
     seed: int,
     run: int,
     reward: FloatArray,
@@ -177,7 +186,7 @@ def _relaxed_run(
     actions: BoolArray,
 ) -> float:
     stream = streams(seed, run, len(mask))
-    price, step = policy.first_price or 0.0, policy.step * policy.scale
+    price, step = policy.first_price, policy.step * policy.scale
     return float(
         run_relaxed(rule, dynamics, mask, stream, budget, price, step, policy.exponent, reward, crawls, states, actions)
     )
@@ -214,8 +223,10 @@ def _generic_run(
         balance = min(balance, kept) + income
         allowance = float(budget) if actor.soft_budget else balance / units
         ids = np.asarray(actor.choose(float(slot), allowance, place.states(mask) if mask.any() else None))
+        _check_ids(ids, len(world), slot)
         price = int(costs[ids].sum()) if len(ids) else 0
-        _check_choice(ids, len(world), price <= balance or actor.soft_budget, slot)
+        if price > balance and not actor.soft_budget:
+            raise ContractError(f"slot {slot}: {len(ids)} targets were chosen, more than the budget pays for")
         balance -= 0 if actor.soft_budget else price
         spent += price
         visits = place.crawl(ids, float(slot))
@@ -228,10 +239,10 @@ def _generic_run(
     return spent / units
 
 
-def _check_choice(ids: IntArray, targets: int, affordable: bool, slot: int) -> None:
+def _check_ids(ids: IntArray, targets: int, slot: int) -> None:
+    if ids.ndim != 1 or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
+        raise ContractError(f"slot {slot}: a choice is an array of whole numbers, not {ids!r}")
     if len(np.unique(ids)) < len(ids):
         raise ContractError(f"slot {slot}: a target was chosen twice: {ids.tolist()}")
     if len(ids) and not (ids.min() >= 0 and ids.max() < targets):
         raise ContractError(f"slot {slot}: an unknown target was chosen: {ids.tolist()}")
-    if not affordable:
-        raise ContractError(f"slot {slot}: {len(ids)} targets were chosen, more than the budget pays for")

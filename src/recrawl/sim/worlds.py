@@ -15,7 +15,7 @@ from numba import njit
 
 from recrawl.errors import ParameterError
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
-from recrawl.sim.noise import CHANGE, MEAN, STEADY, Noise, draw_inflow, inflow_law
+from recrawl.sim.noise import CHANGE, MEAN, STEADY, Noise, draw_inflow, noise_law
 from recrawl.sim.randomness import Streams, streams
 
 MOST_HISTORY = 100_000_000
@@ -56,7 +56,7 @@ def dynamics_of(sources: Sources, noise: Noise) -> Dynamics:
     rows = int(finite.max()) + 1 if len(finite) else 1
     if rows * len(sources) > MOST_HISTORY:
         raise ParameterError("lifetime", f"short enough to remember ({MOST_HISTORY // len(sources)} slots)", rows)
-    law = inflow_law(sources, noise)
+    law = noise_law(sources, noise)
     return Dynamics(law.code, law.numbers, sources.decay_factor, lifetime, rows)
 
 

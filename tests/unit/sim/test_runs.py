@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recrawl import Sources, Visits, policies, simulate, stochastic_index
+from recrawl import Sources, Visits, policies, relaxed_bound, simulate, stochastic_index
 from recrawl.errors import ContractError, ParameterError
+from recrawl.kernels.price import periods_at
 from recrawl.policies.round_robin import RoundRobin
 from recrawl.sim.noise import EXACT_ITEMS, sample_inflow
 
+DECAY = -np.log(0.8)
 TABLE = Sources.ephemeral(arrival_rate=250, interest=[1, 0.7, 0.2, 0.08], decay=[0.7, 0.35, 0.7, 0.21])
 
 
@@ -55,7 +57,7 @@ def test_compiled_and_generic_runs_agree_step_by_step(name: str, world: str, obs
     def policy() -> policies.Policy:
         if name == "ceiled":
             return policies.make("whittle", index="ceiled")
-        return policies.make(name, **({"budget": 2.5} if name == "periodic" else {}))
+        return policies.make(name)
 
     kwargs = {"budget": 2.5, "steps": 70, "runs": 2, "seed": 5, "noise": noise, "observed": mask}
     fast, slow = simulate(sources, policy(), **kwargs), simulate(sources, policy(), compiled=False, **kwargs)
@@ -189,6 +191,12 @@ def test_a_policy_that_breaks_the_contract_is_caught() -> None:
         def choose(self, now: float, budget: float, states: object = None) -> np.ndarray:
             return np.zeros(2, dtype=np.int64)
 
+    class Lost(RoundRobin):
+        def choose(self, now: float, budget: float, states: object = None) -> np.ndarray:
+            return np.array([7])
+
+    with pytest.raises(ContractError, match="unknown target"):
+        simulate(TABLE, Lost(), budget=2, steps=5)
     with pytest.raises(ContractError, match="more than the budget"):
         simulate(TABLE, Greedy(), budget=2, steps=5)
     with pytest.raises(ContractError, match="twice"):
@@ -212,8 +220,47 @@ def test_progress_is_told_run_by_run() -> None:
         ({"noise": "snow"}, "noise"),
         ({"noise": "change"}, "noise"),
         ({"observed": [True]}, "observed"),
+        ({"observed": "no"}, "observed"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"noise": ["poisson"]}, "noise"),
+        ({"policy": 42}, "policy"),
+        ({"world": [1, 2]}, "world"),
     ],
 )
 def test_wrong_arguments_are_named(kwargs: dict[str, object], argument: str) -> None:
     with pytest.raises(ParameterError, match=argument):
-        simulate(TABLE, "whittle", **kwargs)  # type: ignore[arg-type]
+        simulate(**{"world": TABLE, "policy": "whittle", **kwargs})  # type: ignore[arg-type]
+
+
+def test_periodic_plans_for_the_budget_it_is_given() -> None:
+    bound = relaxed_bound(TABLE, 2).value
+    assert simulate(TABLE, "periodic", budget=2, steps=2000).mean_reward > 0.97 * bound
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
+def test_only_the_ratio_of_budget_to_cost_matters(scale: float) -> None:
+    sources = catalogue(cost=COSTS * scale)
+    result = simulate(sources, "whittle", budget=2.5 * scale, steps=100)
+    np.testing.assert_array_equal(result.actions, simulate(catalogue(cost=COSTS), "whittle", 2.5, 100).actions)
+    assert result.spend == pytest.approx(simulate(catalogue(cost=COSTS), "whittle", 2.5, 100).spend * scale)
+
+
+def test_a_tiny_budget_is_saved_up_for_a_crawl() -> None:
+    assert simulate(TABLE, "whittle", budget=1e-3, steps=5000).crawl_share.sum() == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize("noise", ["poisson", "item", "epoch"])
+@pytest.mark.parametrize("decay", [1e-6, 1.0, 1e3, 1e6])
+def test_many_items_that_fade_at_once_still_have_their_mean(noise: str, decay: float) -> None:
+    sources = Sources.ephemeral(100.0, 1.0, decay)
+    sample = sample_inflow(sources, noise, 20_000, seed=4)[:, 0]
+    spread = max(sample.std(), sources.inflow[0])
+    assert abs(sample.mean() - sources.inflow[0]) < 6 * spread / np.sqrt(len(sample))
+
+
+def test_relaxed_control_waits_for_the_price_with_lifetimes_too() -> None:
+    sources = Sources.ephemeral(1.0, 1.0 / -np.expm1(-DECAY) * DECAY, DECAY, lifetime=5)
+    policy = policies.make("relaxed", price=1.0, step=1e-12)
+    actions = simulate(sources, policy, steps=40).actions[:, 0]
+    assert np.diff(np.flatnonzero(actions)).tolist() == [int(periods_at(sources, 1.0)[0])] * (actions.sum() - 1)
