@@ -29,7 +29,7 @@ from recrawl.scheduling.state import (
     Int64Array,
     Wards,
 )
-from recrawl.scheduling.wheel import arrive, group_of, release, set_timer, slots_ahead, touch
+from recrawl.scheduling.wheel import arrive, group_of, release, set_timer, sleeps_in, touch
 
 
 @inner
@@ -38,7 +38,7 @@ def _reconsider(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts
         arrive(catalogue, chains, wards, 0, source)
         return
     ward = hosts.table[group_of(catalogue, source), WARD] if len(catalogue.group) > 0 else 0
-    if slots_ahead(wards, ward, catalogue.place[source]) < 0:
+    if not sleeps_in(wards, ward, catalogue.place[source]):
         ward = 0
     touch(catalogue, chains, wards, source, ward)
 

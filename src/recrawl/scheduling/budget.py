@@ -158,3 +158,59 @@ def _nanoseconds(now: float) -> int:
     if not math.isfinite(now):
         raise ParameterError("now", "a finite time in seconds", now)
     return int(Fraction(now) * NANOSECONDS)
+
+
+class PriceController:
+    """The price at which sources, each crawled when its index reaches it, spend the budget on average.
+
+    Dual descent on the logarithm of the price, which makes the step free of units::
+
+        ln λ ← ln λ + gain·min(spent/budget − 1, 1)
+
+    When the budget changes by a factor, the price moves at once by that factor to the power −`elasticity`, a guess
+    that the descent then corrects. In the quadratic form spend is proportional to 1/√λ, which is elasticity 2;
+    sources near their ceiling make it smaller. With the defaults, over sources spread across four decades and
+    revisited every 20 ticks on average, the spend (mean of 10 ticks) is within 10 % of a doubled or halved budget
+    after at most 40 ticks.
+
+    Parameters
+        budget: what may be spent per tick on average
+        price: a first guess > 0
+        gain: relative change of the price per tick and unit of relative overspending
+        elasticity: expected relative fall of the price per relative growth of the budget
+
+    It steers an average: single ticks overspend. Where the budget is hard, use a bucket and the ranking.
+    """
+
+    def __init__(self, budget: float, price: float, gain: float = 0.1, elasticity: float = 1.0) -> None:
+        for name, number in (("budget", budget), ("price", price), ("gain", gain)):
+            if not 0.0 < number < math.inf:
+                raise ParameterError(name, "a finite number > 0", number)
+        if not 0.0 <= elasticity < math.inf:
+            raise ParameterError("elasticity", "a finite number >= 0", elasticity)
+        self._budget, self._log_price = float(budget), math.log(price)
+        self._gain, self._elasticity = float(gain), float(elasticity)
+
+    @property
+    def price(self) -> float:
+        """λ now: crawl what has an index of at least this."""
+        return math.exp(self._log_price)
+
+    @property
+    def budget(self) -> float:
+        """What is to be spent per tick on average."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, amount: float) -> None:
+        if not 0.0 < amount < math.inf:
+            raise ParameterError("budget", "a finite number > 0", amount)
+        self._log_price -= self._elasticity * math.log(amount / self._budget)
+        self._budget = float(amount)
+
+    def spent(self, amount: float) -> None:
+        """Tell what one tick spent; the price follows, by a factor e^gain up or down at most."""
+        if not 0.0 <= amount < math.inf:
+            raise ParameterError("amount", "a finite number >= 0", amount)
+        error = amount / self._budget - 1.0
+        self._log_price += self._gain * min(error, 1.0)

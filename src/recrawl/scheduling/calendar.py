@@ -57,7 +57,7 @@ from recrawl.scheduling.state import (
     Hosts,
     Wards,
 )
-from recrawl.scheduling.wheel import COARSE_SHARE, LADDER_SHARE, STEEP, revisits, untune
+from recrawl.scheduling.wheel import STEEP, beds, revisits, untune
 
 # Slots of the main wheel: one per so many sources, within limits that keep the heads of all slots in the cache.
 SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS = 64, 64, 1 << 17
@@ -422,7 +422,7 @@ class Calendar:
         return first
 
     def _new_ward(self, slots: int, group: int) -> int:
-        first = self._new_chains(2 + slots + slots // COARSE_SHARE + slots // LADDER_SHARE)
+        first = self._new_chains(2 + beds(slots))
         dial, knob = np.zeros((1, DIALS)), np.zeros((1, KNOBS), np.int64)
         if len(self._wards.dial):
             dial[0, [NOW, LATEST]] = self._wards.dial[0, [NOW, LATEST]]

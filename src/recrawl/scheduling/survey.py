@@ -59,7 +59,7 @@ SAMPLE = 1 << 17
 # So many sources of one host awake at once make a crowd.
 CROWDED = 32
 # A ward with more than this many times the sources it wants awake has its mark raised by a sample.
-OVERFULL = 4
+OVERFULL = 2
 
 Candidates = tuple[Int64Array, Float64Array, int, Int64Array, Float64Array, int]
 

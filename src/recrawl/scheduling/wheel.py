@@ -99,6 +99,12 @@ COARSENESS = 32
 COARSE_SHARE = 4
 
 
+@njit(cache=True)
+def beds(slots: int) -> int:
+    """How many chains a ward with so many fine slots sleeps in."""
+    return slots + slots // COARSE_SHARE + slots // LADDER_SHARE
+
+
 @inlined
 def cost_of(catalogue: Catalogue, source: int) -> float:
     """C of one source."""
@@ -226,6 +232,12 @@ def first_rung(wards: Wards, ward: int) -> int:
 
 
 @inlined
+def sleeps_in(wards: Wards, ward: int, chain: int) -> bool:
+    """Whether a chain is a slot or a rung of a ward."""
+    return 0 <= chain - wards.knob[ward, FIRST_SLOT] < beds(wards.knob[ward, SLOTS])
+
+
+@inlined
 def rung_below_mark(catalogue: Catalogue, wards: Wards, ward: int, source: int) -> int:
     """The chain of the rung of a source's ceiling; -1 if that is not below the mark's, or time matters as well."""
     value, cost = catalogue.record[source, VALUE], cost_of(catalogue, source)
@@ -297,11 +309,11 @@ def release(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, gr
     hosts.table[group, WAITING] = 0
     ward = hosts.table[group, WARD]
     shelf = hosts.table[group, SHELF]
-    used = np.int64(chains.heads[shelf, FILL])
-    block = np.int64(unhook(chains, shelf))
+    used: Any = np.int64(chains.heads[shelf, FILL])
+    block: Any = np.int64(unhook(chains, shelf))
     while block >= 0:
         for k in range(used):
-            source = np.int64(chains.blocks[block, k + 1])
+            source: Any = np.int64(chains.blocks[block, k + 1])
             if catalogue.place[source] == shelf:
                 arrive(catalogue, chains, wards, ward, source)
         block, used = np.int64(next_block(chains, block, used)), MEMBERS
@@ -323,11 +335,11 @@ def set_timer(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, 
 
 @inner
 def _ring(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, chain: int, now: float) -> None:
-    used = np.int64(chains.heads[chain, FILL])
-    block = np.int64(unhook(chains, chain))
+    used: Any = np.int64(chains.heads[chain, FILL])
+    block: Any = np.int64(unhook(chains, chain))
     while block >= 0:
         for k in range(used):
-            entry = np.int64(chains.blocks[block, k + 1])
+            entry: Any = np.int64(chains.blocks[block, k + 1])
             if entry >= 0:
                 if catalogue.place[entry] == chain:
                     arrive(catalogue, chains, wards, ward, entry)
@@ -418,7 +430,7 @@ def untune(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, war
     """Wake the whole ward, so that its wheel can be tuned anew."""
     first, slots = wards.knob[ward, FIRST_SLOT], wards.knob[ward, SLOTS]
     wards.dial[ward, WIDTH] = 0.0
-    for chain in range(first, first + slots + slots // COARSE_SHARE + slots // LADDER_SHARE):
+    for chain in range(first, first + beds(slots)):
         _ring_if_any(catalogue, chains, wards, hosts, ward, chain, wards.dial[ward, NOW])
     wards.dial[ward, MARK] = 0.0
 
@@ -427,9 +439,9 @@ def untune(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, war
 def touch(catalogue: Catalogue, chains: Chains, wards: Wards, source: int, ward: int) -> None:
     """After a source's record changed: wake it earlier if it must be; later takes care of itself."""
     place = catalogue.place[source]
-    ahead = slots_ahead(wards, ward, place)
-    if ahead < 0 and not 0 <= place - first_rung(wards, ward) < wards.knob[ward, SLOTS] // LADDER_SHARE:
+    if not sleeps_in(wards, ward, place):
         return
+    ahead = slots_ahead(wards, ward, place)
     now = wards.dial[ward, NOW]
     chain = slot_after(wards, ward, now, catalogue.record[source, NOT_BEFORE] - now)
     if chain < 0:

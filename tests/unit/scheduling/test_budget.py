@@ -1,14 +1,16 @@
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.errors import ParameterError
-from recrawl.scheduling.budget import TimedBucket, TokenBucket, exact
+from recrawl.kernels.continuous_index import continuous_index
+from recrawl.scheduling.budget import PriceController, TimedBucket, TokenBucket, exact
 
 
-@pytest.mark.parametrize("ticks", [3, 7, 10, 600, 86400])
+@pytest.mark.parametrize("ticks", [3, 7, 10, 600, 1440])
 def test_many_small_incomes_add_up_to_exactly_one_token(ticks):
     bucket = TokenBucket(1 / ticks)
     spent = []
@@ -107,3 +109,39 @@ def test_a_clock_that_steps_back_brings_nothing():
     bucket.fill(1000.0)
     bucket.fill(1010.0)
     assert bucket.affordable() == 10
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_price_settles_within_forty_ticks_after_the_budget_changes(factor, seed):
+    rng = np.random.default_rng(seed)
+    size, budget = 20_000, 1000.0
+    rate = 10 ** rng.normal(-1.0, 0.25, size)
+    value = 10 ** rng.normal(0.0, 1.0, size) / rate
+    last = -20.0 * rng.random(size)
+    controller = PriceController(budget, price=20.0)
+    share = []
+    for tick in range(200):
+        if tick == 100:
+            controller.budget = budget * factor
+        due = np.flatnonzero(continuous_index(value, rate, tick - last) >= controller.price)
+        last[due] = tick
+        controller.spent(len(due))
+        share.append(len(due) / controller.budget)
+    for start in range(140, 190):
+        assert 0.9 < np.mean(share[start : start + 10]) < 1.1
+
+
+def test_the_price_rises_while_too_much_is_spent_and_falls_while_too_little_is():
+    controller = PriceController(10.0, price=1.0)
+    controller.spent(15.0)
+    assert controller.price > 1.0
+    controller.spent(0.0)
+    controller.spent(0.0)
+    assert controller.price < 1.0
+
+
+@pytest.mark.parametrize("arguments", [(0.0, 1.0), (1.0, 0.0), (1.0, float("nan")), (1.0, 1.0, -1.0)])
+def test_a_controller_refuses_what_makes_no_sense(arguments):
+    with pytest.raises(ParameterError):
+        PriceController(*arguments)
