@@ -70,7 +70,7 @@ class ChangeBeliefs:
 
     >>> beliefs = ChangeBeliefs(1, span=(0.01, 10.0))
     >>> for _ in range(200):
-    ...     beliefs.learn(np.array([0]), gaps=np.array([1.0]), changed=np.array([True]))
+    ...     _ = beliefs.learn(np.array([0]), gaps=np.array([1.0]), changed=np.array([True]))
     >>> bool(np.isfinite(beliefs.mean(np.array([0]))[0]))
     True
     """
