@@ -35,9 +35,9 @@ from numba import njit
 
 from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import as_float, shaped
+from recrawl.kernels.continuous_index import LARGEST
 from recrawl.kernels.inflow_chain import InflowLaw, distinct, grid, highest_worth, inflow_law, reach, step_from
 from recrawl.kernels.slotted_index import index_after, worth_after
-from recrawl.kernels.continuous_index import LARGEST
 from recrawl.kernels.stochastic_approximation import approximated_index, two_time_scale_index
 from recrawl.records import FloatArray, checked
 

@@ -88,9 +88,9 @@ def _results(lab: Lab, lines: dict[str, float]) -> list[Result]:
         compare("allerton2019/best-arm", lines["best arm"], note="always source 1"),
         compare("allerton2019/second-best-arm", lines["second-best arm"], note="always source 2"),
     ]
-    earned, interval = sweeps.ours(lab)
+    earned, spread = sweeps.ours(lab)
     note = "learned_whittle from no knowledge, one crawl per slot, worth seen only when crawled"
-    return [*results, compare("allerton2019/ours", earned, ci95=interval, note=note)]
+    return [*results, compare("allerton2019/ours", earned, ci95=spread, note=note)]
 
 
 def _references(results: list[Result], lab: Lab) -> Section:
@@ -116,8 +116,8 @@ def _lead(results: list[Result]) -> str:
     both = verdicts["lspe"] == verdicts["engaged-arms"] == "reproduced"
     return (
         f"The published 160 with about one arm {'is reproduced' if both else 'differs from what was found'} "
-        f"({value['lspe']:.1f} with {value['engaged-arms']:.2f}) once worth is measured so that it lies in [0, 1]. It is what a policy earns whose thresholds are at their "
-        "upper end: the printed reward teaches the learner not to crawl. With raw worths the outcome is a lottery. "
-        f"Read as what is collected, the reward leads to {value['lspe-collected']:.1f}; the index earns "
-        f"{value['whittle']:.1f}."
+        f"({value['lspe']:.1f} with {value['engaged-arms']:.2f}) once worth is measured so that it lies in [0, 1]. It is "
+        "what a policy earns whose thresholds are at their upper end: the printed reward teaches the learner not to "
+        f"crawl. With raw worths the outcome is a lottery. Read as what is collected, the reward leads to "
+        f"{value['lspe-collected']:.1f}; the index earns {value['whittle']:.1f}."
     )
