@@ -116,8 +116,8 @@ def _lead(results: list[Result]) -> str:
     both = verdicts["lspe"] == verdicts["engaged-arms"] == "reproduced"
     return (
         f"The published 160 with about one arm {'is reproduced' if both else 'differs from what was found'} "
-        f"({value['lspe']:.1f} with {value['engaged-arms']:.2f}) once worth is measured so that it lies in [0, 1]. It is "
-        "what a policy earns whose thresholds are at their upper end: the printed reward teaches the learner not to "
-        f"crawl. With raw worths the outcome is a lottery. Read as what is collected, the reward leads to "
+        f"({value['lspe']:.1f} with {value['engaged-arms']:.2f}) once worth is measured so that it lies in [0, 1]. "
+        "It is what a policy earns whose thresholds are at their upper end: the printed reward teaches the learner "
+        f"not to crawl. With raw worths the outcome is a lottery. Read as what is collected, the reward leads to "
         f"{value['lspe-collected']:.1f}; the index earns {value['whittle']:.1f}."
     )
