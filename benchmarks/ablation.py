@@ -1,0 +1,199 @@
+"""What each ingredient of `learned_whittle` is worth: the developer scenarios with one ingredient off at a time.
+
+A single replay is chaotic: one choice that differs makes another trajectory. Every replicate therefore drops a random
+tenth of the targets, the same for all variants, and what is shown is the mean paired difference to the full learner
+with its standard error. The variant "nothing off" changes a constant that should not matter; what it shows is noise.
+
+Shares in percentage points, higher is better; delays in hours, lower is better.
+
+Run: python benchmarks/ablation.py [--quick] [--part items|pages] [--replicates N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from recrawl.learning import changes, drift, feeds, pages, paths, rates
+from recrawl.records import FloatArray, IntArray
+from recrawl.sim.comparison import OURS, Entry, Job, in_processes, run_job
+from recrawl.sim.scenarios import Scenario, read_scenarios
+from recrawl.sim.traces import Folder, Trace
+
+DATA = Path(os.environ.get("RECRAWL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DROPPED = 0.1
+FULL = "full learner"
+Change = tuple[Any, str, Any]
+"""Object, attribute, and what takes its place."""
+
+
+def _no_profile(self: feeds.FeedModel, ids: IntArray) -> None:
+    """Leave every profile at 1."""
+
+
+def _at_the_mean(self: pages.PageModel, ids: IntArray) -> None:
+    """One atom at the posterior mean rate, in place of the average over the posterior (freshness)."""
+    mean, atoms = self.changes.mean(ids), self.atoms
+    atoms.mass[ids], atoms.value[ids], atoms.rate[ids] = 0.0, 0.0, 0.0
+    atoms.mass[ids, 0], atoms.value[ids, 0], atoms.rate[ids, 0] = 1.0, 1.0 / mean, mean
+    atoms.settle(ids)
+
+
+def _no_tilts(self: paths.PathPool, evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
+    return np.zeros(len(evidence))
+
+
+def _prior_as_it_was(log_likelihood: FloatArray, log_prior: FloatArray) -> FloatArray:
+    return log_prior
+
+
+VARIANTS: dict[str, dict[str, list[Change]]] = {
+    "items": {
+        FULL: [],
+        "nothing off (shortest wait 1 % longer)": [(feeds, "SHORTEST_WAIT_DAYS", 1.01 * feeds.SHORTEST_WAIT_DAYS)],
+        "no profile, so nothing to look ahead to": [(feeds.FeedModel, "_shrink", _no_profile)],
+        "pooled profile instead of own": [(feeds, "HOUR_ITEMS", 1e12), (feeds, "WEEKDAY_ITEMS", 1e12)],
+        "no look-ahead": [(feeds, "HORIZON_DAYS", 0.0)],
+        "no weekdays": [(feeds, "WEEKDAYS_FROM_DAYS", np.inf)],
+        "one memory of 120 days instead of four": [(drift, "MEMORIES_DAYS", (120.0,)), (drift, "PRIOR_MEMORY", 0)],
+        "no forgetting": [(drift, "MEMORIES_DAYS", (1e9,)), (drift, "PRIOR_MEMORY", 0)],
+        "no information bonus": [(feeds, "BONUS", 0.0)],
+    },
+    "pages": {
+        FULL: [],
+        "nothing off (flat part of the prior 5 % larger)": [(rates, "FLAT_SOURCES", 1.05 * rates.FLAT_SOURCES)],
+        "index at the posterior mean": [(pages.PageModel, "_condense", _at_the_mean)],
+        "no pooling along paths": [(paths.PathPool, "tilts", _no_tilts)],
+        "flat prior, never fitted": [(changes, "fit_prior", _prior_as_it_was)],
+        "prior free in form": [(rates, "LOGNORMAL_SHARE", 0.0)],
+        "prior lognormal": [(rates, "LOGNORMAL_SHARE", 1.0)],
+        "Thompson draws": [],
+    },
+}
+OPTIONS = {"Thompson draws": (("act", "thompson"),)}
+"""Variants that are an option of the policy."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One replay: a variant on a column, on the targets that a replicate keeps."""
+
+    scenario: Scenario
+    budget: float
+    variant: str
+    replicate: int
+
+    @property
+    def part(self) -> str:
+        """Which of the two learners the scenario is about."""
+        return part_of(self.scenario)
+
+    @property
+    def column(self) -> str:
+        """`scenario@budget`."""
+        return f"{self.scenario.name}@{self.budget:g}"
+
+
+def part_of(scenario: Scenario) -> str:
+    """Pages for freshness, items for the rest."""
+    return "pages" if scenario.kind == "freshness" else "items"
+
+
+def kept(trace: Trace, replicate: int) -> Trace:
+    """The trace without a random tenth of its targets."""
+    stays = np.random.default_rng(replicate).random(len(trace)) >= DROPPED
+    place = np.where(stays, np.cumsum(stays) - 1, -1)[trace.owners]
+    labels = [label for label, stay in zip(trace.labels, stays, strict=True) if stay]
+    return Trace.of(trace.targets[stays], labels, place[place >= 0], trace.times[place >= 0])
+
+
+def score_of(task: Task, traces: dict[str, Trace]) -> float:
+    """The score of one replay: per cent, or hours."""
+    with ExitStack() as stack:
+        for target, name, replacement in VARIANTS[task.part][task.variant]:
+            stack.enter_context(patch.object(target, name, replacement))
+        job = Job(task.scenario, task.budget, Entry(OURS, OPTIONS.get(task.variant, ())))
+        value = run_job(job, kept(traces[task.scenario.name], task.replicate)).score.value
+    return value if task.scenario.kind == "discovery" else 100.0 * value
+
+
+def tasks_of(scenarios: Sequence[Scenario], replicates: int, quick: bool) -> list[Task]:
+    """All replays, replicate by replicate; a quick run takes each scenario's first budget only."""
+    return [
+        Task(scenario, budget, variant, replicate)
+        for replicate in range(1, replicates + 1)
+        for scenario in scenarios
+        for budget in scenario.budgets_fetches_per_day[: 1 if quick else None]
+        for variant in VARIANTS[part_of(scenario)]
+    ]
+
+
+def paired(scores: dict[Task, float], column: str, variant: str) -> str:
+    """The mean difference to the full learner and its standard error; the full learner's own mean score."""
+    found = {
+        task.replicate: value for task, value in scores.items() if (task.column, task.variant) == (column, variant)
+    }
+    full = {task.replicate: value for task, value in scores.items() if (task.column, task.variant) == (column, FULL)}
+    if variant == FULL:
+        return f"{statistics.mean(full.values()):.2f}"
+    differences = [value - full[replicate] for replicate, value in found.items()]
+    mean = statistics.mean(differences)
+    if len(differences) < 2:
+        return f"{mean:+.2f}"
+    return f"{mean:+.2f} ± {statistics.stdev(differences) / len(differences) ** 0.5:.2f}"
+
+
+def table(scores: dict[Task, float], part: str) -> str:
+    """A Markdown table of one part: variants by columns."""
+    columns = list(dict.fromkeys(task.column for task in scores if task.part == part))
+    lines = [f"| off | {' | '.join(columns)} |", f"| --- |{' --- |' * len(columns)}"]
+    for variant in VARIANTS[part]:
+        cells = [paired(scores, column, variant) for column in columns]
+        lines.append(f"| {variant} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def run(tasks: Sequence[Task], traces: dict[str, Trace], say: Callable[[str], None]) -> dict[Task, float]:
+    """Do all replays in two processes, saying each score as it comes."""
+    found: dict[int, float] = {}
+    for place, value in in_processes(score_of, tasks, traces, workers=2):
+        found[place] = value
+        task = tasks[place]
+        say(f"{len(found)}/{len(tasks)} {task.replicate} {task.column} {task.variant}: {value:.3f}")
+    return {tasks[place]: found[place] for place in range(len(tasks))}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one replicate, each scenario's first budget")
+    parser.add_argument("--part", choices=tuple(VARIANTS), help="only this learner")
+    parser.add_argument("--replicates", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="also write every score to this file")
+    given = parser.parse_args()
+    if not (DATA / "scenarios.toml").is_file():
+        sys.exit(f"no scenarios.toml in {DATA}: name a folder of traces by RECRAWL_DATA")
+    scenarios = [each for each in read_scenarios(DATA / "scenarios.toml") if given.part in (None, part_of(each))]
+    folder = Folder(DATA)
+    traces = {scenario.name: folder.trace(scenario) for scenario in scenarios}
+    tasks = tasks_of(scenarios, 1 if given.quick else given.replicates, given.quick)
+    scores = run(tasks, traces, lambda line: print(line, file=sys.stderr, flush=True))
+    for part in dict.fromkeys(task.part for task in tasks):
+        print(table(scores, part), end="\n\n")
+    if given.json is not None:
+        rows = [[task.column, task.variant, task.replicate, value] for task, value in scores.items()]
+        given.json.write_text(json.dumps(rows, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
