@@ -27,7 +27,7 @@ GONE = -1
 # columns of Wards.dial
 ORIGIN = 0  # the time at which the ward's clock stood at 0
 AHEAD = 1  # by how much the clock has run ahead of time because the mark fell
-NOW = 2  # the latest time seen
+NOW = 2  # the time of the latest turn of the wheel
 MARK = 3  # every sleeping source has an index below this
 STEEPNESS = 4  # ρ: the clock runs ahead by (fall of ln mark)/ρ
 WIDTH = 5  # of a slot, in time; 0 until tuned

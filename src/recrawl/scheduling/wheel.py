@@ -134,6 +134,15 @@ def index_now(catalogue: Catalogue, source: int, now: float) -> float:
 
 
 @njit(cache=True)
+def _age_at_most(value: float, rate: float, price: float, cost: float) -> float:
+    """The age at which the index reaches a price, or a little less."""
+    share = price * cost / value
+    if rate > 0.0 and share < EASY:
+        return ripening_at_most(share) / rate
+    return age_at_price(value, rate, price, cost)
+
+
+@njit(cache=True)
 def safe_nap(value: float, rate: float, cost: float, age: float, index: float, mark: float, steepness: float) -> float:
     """The longest safe nap on the ward's clock (module docstring); 0 at or above the mark."""
     line = mark * CAUTION
@@ -143,27 +152,28 @@ def safe_nap(value: float, rate: float, cost: float, age: float, index: float, m
         return 0.0
     share = line * cost / value
     if rate > 0.0 and share < EASY:
-        s = ripening_at_most(share)
+        ripe = ripening_at_most(share)
         # G(s) = share gives e^{-s} = (1 - share)/(1 + s), hence the growth there without an exponential
-        if share > SLIGHT and rate * s * (1.0 - share) >= steepness * (1.0 + s) * share:
-            return max(s / rate - age, 0.0)
+        if share > SLIGHT and rate * ripe * (1.0 - share) >= steepness * (1.0 + ripe) * share:
+            return max(ripe / rate - age, 0.0)
     elif rate > 0.0 and share > FUTILE:
         # the index stays below the ceiling, whatever the age
         return math.log(share) / steepness
-    crossing = age_at_price(value, rate, line, cost)
-    if crossing < math.inf and growth_at_age(rate, crossing) >= steepness:
-        return max(crossing - age, 0.0)
+    else:
+        crossing = age_at_price(value, rate, line, cost)
+        if crossing < math.inf and growth_at_age(rate, crossing) >= steepness:
+            return max(crossing - age, 0.0)
     if index > 0.0 and growth_at_age(rate, age) <= steepness:
         return math.log(line / index) / steepness
     nearer = 0.5 * (1.0 + index / line)
-    return min(max(age_at_price(value, rate, nearer * line, cost) - age, 0.0), -math.log(nearer) / steepness)
+    return min(max(_age_at_most(value, rate, nearer * line, cost) - age, 0.0), -math.log(nearer) / steepness)
 
 
 @inlined
 def slot_after(wards: Wards, ward: int, now: float, nap: float) -> int:
     """The chain of the slot in which a nap ends, or -1 if it is too short for the wheel."""
     width, current, slots = wards.dial[ward, WIDTH], wards.knob[ward, CURRENT], wards.knob[ward, SLOTS]
-    if width <= 0.0:
+    if width <= 0.0 or nap <= 0.0:
         return -1
     first, coarse = wards.knob[ward, FIRST_SLOT], slots // COARSE_SHARE
     ahead = coarse * COARSENESS
@@ -249,6 +259,8 @@ def rung_below_mark(catalogue: Catalogue, wards: Wards, ward: int, source: int) 
     rung = rung_at(wards, ward, value / cost / CAUTION)
     if rung >= rung_at(wards, ward, mark):
         return -1
+    # the mark may have risen since the ladder was last looked at: the next look must start above this rung
+    wards.knob[ward, RUNG] = max(wards.knob[ward, RUNG], rung + 1)
     return first_rung(wards, ward) + rung % (wards.knob[ward, SLOTS] // LADDER_SHARE)
 
 
@@ -334,10 +346,21 @@ def set_timer(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, 
 
 
 @inner
+def _fetch(catalogue: Catalogue, chains: Chains, block: int, used: int) -> float:
+    """Read what will be needed of a block's members: independent loads overlap, one at a time they would not."""
+    total = 0.0
+    for k in range(used):
+        entry = max(chains.blocks[block, k + 1], 0)
+        total += catalogue.record[entry, VALUE] + catalogue.place[entry]
+    return total
+
+
+@inner
 def _ring(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, chain: int, now: float) -> None:
     used: Any = np.int64(chains.heads[chain, FILL])
     block: Any = np.int64(unhook(chains, chain))
     while block >= 0:
+        _fetch(catalogue, chains, block, used)
         for k in range(used):
             entry: Any = np.int64(chains.blocks[block, k + 1])
             if entry >= 0:
@@ -376,7 +399,7 @@ def _descend(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, w
 def turn(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float) -> None:
     """Turn a ward's wheel to `now` and wake everybody whose slot has come."""
     dial, knob = wards.dial[ward], wards.knob[ward]
-    dial[NOW] = max(dial[NOW], now)
+    dial[NOW] = now
     if dial[WIDTH] <= 0.0:
         return
     _descend(catalogue, chains, wards, hosts, ward, now)
@@ -448,5 +471,6 @@ def touch(catalogue: Catalogue, chains: Chains, wards: Wards, source: int, ward:
         chain = bed_of(catalogue, wards, ward, source, now, index_now(catalogue, source, now))
     if chain < 0:
         arrive(catalogue, chains, wards, ward, source)
-    elif chain != place and (ahead < 0 or 0 <= slots_ahead(wards, ward, chain) < ahead):
+    elif chain != place and (ahead < 0 or slots_ahead(wards, ward, chain) < ahead):
+        # a rung has no time: the mark may come down to it before the slot comes up
         go_to(catalogue, chains, source, chain)

@@ -11,7 +11,7 @@ def test_the_cheap_bound_is_never_late_and_hardly_early():
     exact = np.array([ripening(p, 1.0 - p) for p in shares])
     bound = np.array([ripening_at_most(p) for p in shares])
     assert (bound <= exact).all()
-    assert (bound >= exact * (1 - 1e-5)).all()
+    assert (bound >= exact * (1 - 1e-6)).all()
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-6, 0.1, 3.0])

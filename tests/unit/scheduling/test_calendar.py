@@ -171,6 +171,16 @@ def test_a_large_cold_catalogue_of_equals_is_served_in_order():
     assert calendar._wards.knob[0, AWAKE] < 12_000
 
 
+def test_a_change_of_beliefs_counts_at_once_after_the_clock_stepped_back():
+    value, rate, last = some(3000)
+    calendar = Calendar(value, rate, last=last, now=UNIX)
+    calendar.choose(UNIX, 10)
+    calendar.choose(UNIX - 50.0, 10)
+    least = int(np.argmin(value))
+    calendar.update([least], value=1e9)
+    assert calendar.choose(UNIX - 50.0, 1).tolist() == [least]
+
+
 def test_a_price_that_falls_a_thousandfold_finds_everybody():
     value, rate, last = some(30_000)
     calendar = Calendar(value, rate, last=last, now=UNIX)
