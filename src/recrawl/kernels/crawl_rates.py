@@ -21,13 +21,58 @@ Symbols: Δ change rate, w weight, ρ crawl rate, R budget, λ price; rates are 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from recrawl.kernels.arguments import aligned
-from recrawl.records import FloatArray, checked
+from recrawl.records import FloatArray, IntArray, checked
 
 _HALVINGS = 60
+
+
+@njit(cache=True)
+def rate_at_price(change: float, worth_per_price: float) -> float:
+    """ρ of LambdaCrawl at w/λ, written without cancellation; 0 for a page that never changes."""
+    q = worth_per_price * change
+    return 2.0 * q / (change + math.sqrt(change * change + 4.0 * q)) if q > 0.0 else 0.0
+
+
+@njit(cache=True)
+def _rates(change: FloatArray, worth_per_price: FloatArray) -> FloatArray:
+    out = np.empty(len(change))
+    for i in range(len(change)):
+        out[i] = rate_at_price(change[i], worth_per_price[i])
+    return out
+
+
+@njit(cache=True)
+def averaged_rates(
+    ids: IntArray,
+    mass: FloatArray,
+    change: FloatArray,
+    worth: FloatArray,
+    inverse_price: float,
+    hopeless: float,
+    out: FloatArray,
+) -> float:
+    """Fill `out` at these ids with ρ averaged over the atoms of what is believed of Δ; returns their sum.
+
+    w/λ is the rate that ρ tends to as Δ grows. A page that changes many times in between cannot be kept fresh, so a
+    possible rate of `hopeless` times that counts half, and faster ones less.
+    """
+    total = 0.0
+    for k in range(len(ids)):
+        i = ids[k]
+        out[i] = 0.0
+        for a in range(mass.shape[1]):
+            most = worth[i] * inverse_price
+            if most > 0.0:
+                out[i] += mass[i, a] * rate_at_price(change[i, a], most) / (1.0 + change[i, a] / (hopeless * most))
+        total += out[i]
+    return total
 
 
 def _checked(
@@ -60,9 +105,7 @@ def _at_price(change: FloatArray, worth: FloatArray, budget: float) -> FloatArra
     """Bisect on log(1/λ). A rate is at most √(wΔ/λ), and at least the smaller of half that and w/(2λ)."""
 
     def rates(inverse_price: float) -> FloatArray:
-        # ½(−Δ + √(Δ² + 4q)) written without cancellation, q = wΔ/λ.
-        q = worth * change * inverse_price
-        return 2.0 * q / (change + np.sqrt(change**2 + 4.0 * q))
+        return _rates(change, worth * inverse_price)
 
     low = 2.0 * np.log(budget / np.sqrt(worth * change).sum())
     high = low

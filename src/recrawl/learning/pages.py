@@ -7,9 +7,13 @@ import numpy as np
 from recrawl.learning.atoms import Atoms
 from recrawl.learning.changes import ChangeBeliefs, condense_rows
 from recrawl.learning.model import Moments, Setting
+from recrawl.learning.planned import Plan
 from recrawl.learning.rates import ATOMS
 from recrawl.learning.shrinkage import MeanWorth
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
+
+NEVER_COPIED = 1e15
+"""The age of a page that was never copied: above any other, in any unit of time."""
 
 
 def saw_change(visits: Visits) -> BoolArray | None:
@@ -32,6 +36,7 @@ class PageModel:
         self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random)
         self.unvisited = np.ones(setting.targets, dtype=bool)
         self.freshness = setting.objective == "freshness"
+        self.plan = Plan(setting.targets, setting.now) if self.freshness and setting.act == "mean" else None
         rates = self.changes.rates
         if setting.objective == "discovery":
             self.values, self.ripening = rates, np.zeros_like(rates)
@@ -51,6 +56,8 @@ class PageModel:
             if hit.any():
                 self.importance.learn(ids[hit], visits.worth[hit])
         self.unvisited[ids] = False
+        if self.plan is not None:
+            self.plan.visited(len(ids), visits.now, self.atoms, self.importance.hopeful())
         gaps = visits.now - since
         known = ~first & (gaps > 0.0)
         if not known.any():
@@ -60,8 +67,10 @@ class PageModel:
         self._condense(np.arange(len(self.atoms)) if refitted else told)
 
     def index(self, now: float, since: FloatArray, tick: float) -> FloatArray:
-        """The averaged index; a page never copied is as stale as can be."""
+        """The averaged index, or for freshness the planned urgency; a page never copied is as stale as can be."""
         age = now - since
+        if self.plan is not None and self.plan.made:
+            return np.where(self.unvisited, NEVER_COPIED, age) * self.plan.rate
         if self.freshness:
             age = np.where(self.unvisited, np.inf, age)
         return self.importance.hopeful() * self.atoms.index(age, tick)
@@ -79,6 +88,8 @@ class PageModel:
         self.importance.grow(count)
         self.atoms.grow(count)
         self.unvisited = np.concatenate([self.unvisited, np.ones(count, dtype=bool)])
+        if self.plan is not None:
+            self.plan.grow(count)
         self._condense(np.arange(before, before + count))
 
     def _condense(self, ids: IntArray) -> None:
@@ -95,3 +106,5 @@ class PageModel:
             atoms.rate,
         )
         atoms.settle(ids)
+        if self.plan is not None:
+            self.plan.believed(ids, atoms, self.importance.hopeful())

@@ -159,7 +159,8 @@ def test_fresh_copies_are_kept_of_pages_that_change_neither_too_seldom_nor_too_o
         crawls[ids] += 1
     seldom, sometimes, always = crawls.reshape(3, 10).sum(axis=1)
     assert sometimes > 2 * seldom
-    assert sometimes > 2 * always
+    # Nobody is starved, so pages that cannot be kept fresh still cost something, but less than those that can.
+    assert sometimes > always
 
 
 def test_feeds_pages_and_bare_worth_are_ranked_together() -> None:
