@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import lambertw
-from timing import Row, best, table
 
 import recrawl
+from timing import Row, best, table
 
 SOURCES = 1_000_000
 

@@ -327,8 +327,8 @@ def test_pages_that_change_are_crawled_more(name: str) -> None:
 
 def test_estimates_are_the_smoothed_likelihood_s_maximum() -> None:
     policy = planned_after("lambda_crawl", days=20)
-    # Page 0 never changed in k gaps of 6 h; with a pseudo-visit of each kind 1/(e^{Δτ} − 1) = k + 1. The last gap came in
-    # after the last plan.
+    # Page 0 never changed in k gaps of 6 h; with a pseudo-visit of each kind 1/(e^{Δτ} − 1) = k + 1. The last gap came
+    # in after the last plan.
     gaps = len(policy.gaps[0]) - 1
     assert policy.beliefs([0]).rate[0] == pytest.approx(np.log1p(1 / (gaps + 1)) / (6 * HOUR))
 
