@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from recrawl.learning import changes, drift, feeds, pages, paths, rates
+from recrawl.learning import changes, drift, feeds, pages, paths, planned, rates
 from recrawl.records import FloatArray, IntArray
 from recrawl.sim.comparison import OURS, Entry, Job, in_processes, run_job
 from recrawl.sim.scenarios import Scenario, read_scenarios
@@ -48,6 +48,12 @@ def _at_the_mean(self: pages.PageModel, ids: IntArray) -> None:
     atoms.mass[ids], atoms.value[ids], atoms.rate[ids] = 0.0, 0.0, 0.0
     atoms.mass[ids, 0], atoms.value[ids, 0], atoms.rate[ids, 0] = 1.0, 1.0 / mean, mean
     atoms.settle(ids)
+    if self.plan is not None:
+        self.plan.believed(ids, atoms, self.importance.hopeful())
+
+
+def _no_plan(targets: int, now: float) -> None:
+    """Rank by the averaged index."""
 
 
 def _no_tilts(self: paths.PathPool, evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
@@ -73,15 +79,18 @@ VARIANTS: dict[str, dict[str, list[Change]]] = {
     "pages": {
         FULL: [],
         "nothing off (flat part of the prior 5 % larger)": [(rates, "FLAT_SOURCES", 1.05 * rates.FLAT_SOURCES)],
-        "index at the posterior mean": [(pages.PageModel, "_condense", _at_the_mean)],
+        "share of hopeless pages not cut": [(planned, "HOPELESS", np.inf)],
+        "averaged index instead of plan": [(pages, "Plan", _no_plan)],
+        "plan at the posterior mean": [(pages.PageModel, "_condense", _at_the_mean)],
+        "index at the posterior mean": [(pages, "Plan", _no_plan), (pages.PageModel, "_condense", _at_the_mean)],
         "no pooling along paths": [(paths.PathPool, "tilts", _no_tilts)],
         "flat prior, never fitted": [(changes, "fit_prior", _prior_as_it_was)],
         "prior free in form": [(rates, "LOGNORMAL_SHARE", 0.0)],
         "prior lognormal": [(rates, "LOGNORMAL_SHARE", 1.0)],
-        "Thompson draws": [],
+        "Thompson draws of the index": [],
     },
 }
-OPTIONS = {"Thompson draws": (("act", "thompson"),)}
+OPTIONS = {"Thompson draws of the index": (("act", "thompson"),)}
 """Variants that are an option of the policy."""
 
 
