@@ -13,6 +13,8 @@ ephemeral    items: Λξ(1 − e^{−μτ})/μ                   (Λξ/μ, μ)
              worth alone: v(1 − e^{−rτ})                (v, r)
 discovery    Λτ²/2 of delay saved                       (Λ, 0)
 ===========  =========================================  ==================================
+
+Freshness starts with that index and goes over to the plan of :mod:`recrawl.learning.planned`.
 """
 
 from __future__ import annotations
