@@ -8,7 +8,7 @@ RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test test-long check lint format types layers bench papers clean
+.PHONY: help demo test test-long check lint format types layers bench ablation papers clean
 
 help:
 	@echo "make demo       see recrawl at work (about a minute, ends by itself)"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-long  the tests that take minutes"
 	@echo "make papers     reproduce the papers into out/papers/"
 	@echo "make bench      speed, side by side with the plain way, in one run"
+	@echo "make ablation   each ingredient of the learner off, on recorded traces (half an hour)"
 	@echo "make format     let ruff format the code"
 	@echo "make clean      remove everything that was built or installed"
 
@@ -58,7 +59,10 @@ layers: $(INSTALLED)
 	$(BIN)/lint-imports --no-cache
 
 bench: $(INSTALLED)
-	@for each in $(filter-out benchmarks/timing.py,$(wildcard benchmarks/*.py)); do echo; echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in kernels simulator calendar replay; do echo; echo "== $$each"; $(BIN)/python -m benchmarks.$$each || exit 1; done
+
+ablation: $(INSTALLED)
+	$(BIN)/python -m benchmarks.ablation
 
 papers: $(INSTALLED)
 	$(BIN)/recrawl reproduce all --out out/papers

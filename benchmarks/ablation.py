@@ -6,7 +6,7 @@ with its standard error. The variant "nothing off" changes a constant that shoul
 
 Shares in percentage points, higher is better; delays in hours, lower is better.
 
-Run: python benchmarks/ablation.py [--quick] [--part items|pages] [--replicates N] [--json FILE]
+Run: python -m benchmarks.ablation [--quick] [--part items|pages] [--replicates N] [--json FILE]
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _at_the_mean(self: pages.PageModel, ids: IntArray) -> None:
     atoms.mass[ids, 0], atoms.value[ids, 0], atoms.rate[ids, 0] = 1.0, 1.0 / mean, mean
     atoms.settle(ids)
     if self.plan is not None:
-        self.plan.believed(ids, atoms, self.importance.hopeful())
+        self.plan.believed(ids, atoms, self.importance.hopeful(ids))
 
 
 def _no_plan(targets: int, now: float) -> None:

@@ -1,6 +1,6 @@
 """The calendar against looking at everybody, in one run: time per decision, per tick, memory, build.
 
-    python benchmarks/calendar.py [--sizes 1e5 1e6 1e7] [--ticks 300]
+    python -m benchmarks.calendar [--sizes 1e5 1e6 1e7] [--ticks 300]
 
 Arrivals are lognormal over four decades, ages staggered as at steady state, and the tick is such that a catalogue of
 any size is in the same regime: about a third of it is worth crawling at the price. `swing` lets the budget move by

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from benchmarks.timing import Row, best, table
 from scipy.special import lambertw
 
 import recrawl
-from timing import Row, best, table
 
 SOURCES = 1_000_000
 

@@ -60,15 +60,15 @@ def averaged_rates(
 ) -> float:
     """Fill `out` at these ids with ρ averaged over the atoms of what is believed of Δ; returns their sum.
 
+    `worth` is one entry per id; the other arrays have a row per page.
     w/λ is the rate that ρ tends to as Δ grows. A page that changes many times in between cannot be kept fresh, so a
     possible rate of `hopeless` times that counts half, and faster ones less.
     """
     total = 0.0
     for k in range(len(ids)):
-        i = ids[k]
+        i, most = ids[k], worth[k] * inverse_price
         out[i] = 0.0
         for a in range(mass.shape[1]):
-            most = worth[i] * inverse_price
             if most > 0.0:
                 out[i] += mass[i, a] * rate_at_price(change[i, a], most) / (1.0 + change[i, a] / (hopeless * most))
         total += out[i]

@@ -56,8 +56,8 @@ class PageModel:
             if hit.any():
                 self.importance.learn(ids[hit], visits.worth[hit])
         self.unvisited[ids] = False
-        if self.plan is not None:
-            self.plan.visited(len(ids), visits.now, self.atoms, self.importance.hopeful())
+        if self.plan is not None and self.plan.due(len(ids), visits.now):
+            self.plan.make(visits.now, self.atoms, self.importance.hopeful())
         gaps = visits.now - since
         known = ~first & (gaps > 0.0)
         if not known.any():
@@ -107,4 +107,4 @@ class PageModel:
         )
         atoms.settle(ids)
         if self.plan is not None:
-            self.plan.believed(ids, atoms, self.importance.hopeful())
+            self.plan.believed(ids, atoms, self.importance.hopeful(ids))

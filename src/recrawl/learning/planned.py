@@ -40,11 +40,13 @@ class Plan:
         """Whether there is a plan."""
         return self.inverse_price > 0.0
 
-    def visited(self, count: int, now: float, atoms: Atoms, weight: FloatArray) -> None:
-        """Count visits; plan anew when enough have come."""
-        self.visits += count
-        if self.visits < max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * len(self.rate)) or now <= self.since:
-            return
+    def due(self, visits: int, now: float) -> bool:
+        """Count visits; whether enough have come to plan anew."""
+        self.visits += visits
+        return self.visits >= max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * len(self.rate)) and now > self.since
+
+    def make(self, now: float, atoms: Atoms, weight: FloatArray) -> None:
+        """Find the price at which the planned rates spend the pace of the visits counted; `weight` is of every page."""
         pace = self.visits / (now - self.since)
         self.since, self.visits = now, 0
         everyone = np.arange(len(self.rate))
@@ -67,7 +69,7 @@ class Plan:
         spend(high)
 
     def believed(self, ids: IntArray, atoms: Atoms, weight: FloatArray) -> None:
-        """What is believed of these changed: their planned rates at the standing price."""
+        """What is believed of these changed: their planned rates at the standing price; `weight` is one per id."""
         if self.made:
             averaged_rates(ids, atoms.mass, atoms.rate, weight, self.inverse_price, HOPELESS, self.rate)
 

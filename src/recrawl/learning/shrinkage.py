@@ -56,12 +56,14 @@ class MeanWorth:
         """The shrunk mean of every source."""
         return self._mean_of(np.arange(len(self.count)))
 
-    def hopeful(self) -> FloatArray:
-        """The shrunk mean, and for sources never seen the best one found: so hopeful that each is looked into once.
+    def hopeful(self, ids: IntArray | None = None) -> FloatArray:
+        """The shrunk mean of some sources, or of every one; for those never seen, the best one found.
 
-        At a high price a source of average worth is never crawled, and one not yet seen would be taken for average.
+        So hopeful that each is looked into once: at a high price a source of average worth is never crawled, and one
+        not yet seen would be taken for average.
         """
-        return np.where(self.count > 0.0, self.mean(), max(self.best, self.pooled))
+        chosen = np.arange(len(self.count)) if ids is None else ids
+        return np.where(self.count[chosen] > 0.0, self._mean_of(chosen), max(self.best, self.pooled))
 
     def _mean_of(self, ids: IntArray) -> FloatArray:
         result: FloatArray = (self.total[ids] + self.weight * self.pooled) / (self.count[ids] + self.weight)
