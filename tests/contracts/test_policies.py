@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recrawl import Sources, Visits, policies
-from recrawl.errors import MissingExtraError, ParameterError
+from recrawl.errors import ContractError, MissingExtraError, ParameterError
 
 SOURCES = Sources.ephemeral(
     arrival_rate=[250, 40, 10, 3, 90, 0, 17, 60],
@@ -80,6 +80,11 @@ def test_unequal_costs_are_paid_for_together(name: str) -> None:
     policy.start(TARGETS, 0.0, sources=dear)
     for ids in rounds(policy, 40, budget=4.0):
         assert policy.soft_budget or cost[ids].sum() <= 4.0 + 1e-9
+
+
+def test_choosing_before_the_start_is_refused(name: str) -> None:
+    with pytest.raises(ContractError, match="start"):
+        made(name).choose(0.0, 1.0)
 
 
 def test_mixed_observation_is_accepted(policy: policies.Policy) -> None:

@@ -195,5 +195,6 @@ def test_the_same_test_catches_a_calendar_that_oversleeps(tmp_path):
         folder = tmp_path
         kind = Oversleeping
 
-    with pytest.raises(AssertionError):
+    # With its clock tampered with, the calendar may also fail in its own arithmetic before it chooses wrongly.
+    with pytest.raises((AssertionError, ArithmeticError)):
         run_state_machine_as_test(Machine, settings=settings(SETTINGS, max_examples=100, phases=[Phase.generate]))

@@ -63,7 +63,12 @@ def command(
     chosen = [Entry.parse(text) for text in entries] or default_entries(scaled)
     chosen += grouped_entries() if grouped else []
     picked = select(read_scenarios(scenarios), names)
+    if not all(budget < float("inf") for budget in budgets):
+        raise click.UsageError("--budget is a finite number of fetches per day")
     jobs = jobs_for(picked, budgets, chosen, keep_log=log_file is not None)
+    for scenario in picked if policies else []:
+        for left_out in (entry.label for entry in chosen if not entry.applies_to(scenario)):
+            click.echo(f"{left_out}: not for {scenario.kind} scenarios, left out of {scenario.name}", err=True)
     if log_file is not None and len(jobs) != 1:
         raise click.UsageError(f"--log needs one scenario, one budget and one policy; these are {len(jobs)} replays")
     if equal_result and Entry(OURS) not in chosen:

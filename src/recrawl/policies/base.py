@@ -74,8 +74,7 @@ class RankedPolicy:
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The most wanted targets that may be crawled, as far as the budget pays (or, if it is soft, all wanted)."""
-        if not hasattr(self, "last"):
-            raise ContractError(f"{type(self).__name__} was asked to choose before it was started: call start first")
+        self.require_start()
         if not budget >= 0.0:
             raise ParameterError("budget", ">= 0", budget)
         scores = np.where(self.allowed(now), self.rank(now, self._observed(states)), -np.inf)
@@ -90,6 +89,11 @@ class RankedPolicy:
         self.away[chosen] = True
         self.pay(budget, float(self.cost[chosen].sum()))
         return chosen
+
+    def require_start(self) -> None:
+        """Refuse to choose before `start`."""
+        if not hasattr(self, "last"):
+            raise ContractError(f"{type(self).__name__} was asked to choose before it was started: call start first")
 
     def pay(self, budget: float, spent: float) -> None:
         """Told what a choice spent of which budget; nothing by default."""

@@ -71,6 +71,7 @@ class LearnedWhittle(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The highest learned indices; the least time between two choices is the tick of the index."""
+        self.require_start()
         gap = now - self.asked
         if 0.0 < gap < np.inf:
             self.tick = gap if self.tick == 0.0 else min(self.tick, gap)

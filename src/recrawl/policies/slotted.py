@@ -31,6 +31,7 @@ class SlottedPolicy(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The top of the ranking; the first call's budget is that of every slot."""
+        self.require_start()
         if self.ranking is None:
             self.ranking = self.rule(budget)
         return super().choose(now, budget, states)

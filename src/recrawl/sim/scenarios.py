@@ -67,6 +67,8 @@ class Scenario:
 
     def income(self, budget: float) -> int:
         """What a tick brings at `budget` fetches per day, in units of 1/86400 token: whole, so nothing is rounded."""
+        if not 0.0 < budget < float("inf"):
+            raise ParameterError("budget", "a finite number of fetches per day above 0", budget)
         return round(budget * self.tick_s)
 
     def spendable(self, wanted: float) -> float:
