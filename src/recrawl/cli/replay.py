@@ -66,7 +66,7 @@ def command(
     if not all(budget < float("inf") for budget in budgets):
         raise click.UsageError("--budget is a finite number of fetches per day")
     jobs = jobs_for(picked, budgets, chosen, keep_log=log_file is not None)
-    for scenario in picked if policies else []:
+    for scenario in picked if entries else []:
         for left_out in (entry.label for entry in chosen if not entry.applies_to(scenario)):
             click.echo(f"{left_out}: not for {scenario.kind} scenarios, left out of {scenario.name}", err=True)
     if log_file is not None and len(jobs) != 1:
