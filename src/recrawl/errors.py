@@ -6,6 +6,9 @@
     ├── ParameterError (ValueError)  an argument is wrong: which, where, what was expected
     ├── ContractError                a policy broke the rules every policy follows
     ├── OutputError                  the place to write to cannot be written to
+    ├── ConfigError                  a settings file is wrong: which file, which line
+    ├── StoreError                   the store cannot be opened, read or written: why, and what to do
+    ├── TransportError               a request without a usable answer (drawn in crawl.transport)
     └── MissingExtraError (ImportError)   an optional part is not installed: which extra to install
 
 Everything else that escapes is a bug. The command line prints these as one line, without a traceback.
@@ -37,6 +40,14 @@ class ContractError(RecrawlError):
 
 class OutputError(RecrawlError):
     """The place to write to cannot be written to."""
+
+
+class ConfigError(RecrawlError):
+    """A settings file is wrong; the message names the file, the line and what was expected."""
+
+
+class StoreError(RecrawlError):
+    """The store cannot be opened, read or written; the message says why and what to do."""
 
 
 class MissingExtraError(RecrawlError, ImportError):

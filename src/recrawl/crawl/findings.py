@@ -1,0 +1,68 @@
+"""What a document said, whoever wrote it: the common form of feeds, sitemaps and pages.
+
+Parsers are pure functions from bytes to :class:`Findings`; they run in another process when a document is large, so
+everything here is plain data. Text is cleaned (no control characters, no markup) before it gets into a finding.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from recrawl.store.base import SourceKind
+
+
+class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One item of a feed, or one URL of a sitemap.
+
+    Parameters
+        key: what makes it the same item next time: its id, else its link, else a digest of title and summary
+        published: Unix seconds as the publisher says, never after the fetch; None if it does not say
+    """
+
+    key: str
+    title: str = ""
+    link: str = ""
+    summary: str = ""
+    published: float | None = None
+
+
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """What the publisher says about its own pace: evidence, and where it asks to stay away, a floor.
+
+    Parameters
+        stay_away_s: do not come back within so many seconds (ttl, Cache-Control max-age, Expires)
+        period_s: how often it says it changes (sy:updatePeriod, changefreq)
+        skip_hours: hours of the day, UTC, in which it asks not to be read
+        skip_days: weekdays, Monday 0, in which it asks not to be read
+    """
+
+    stay_away_s: float | None = None
+    period_s: float | None = None
+    skip_hours: tuple[int, ...] = ()
+    skip_days: tuple[int, ...] = ()
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What one document held.
+
+    Parameters
+        kind: what it turned out to be
+        title: of the feed or page
+        items: of a feed or sitemap, in document order, each key once
+        text: of a page: its main text, or what the selector picks, bounded
+        digest: of a page: what is compared from visit to visit
+        children: of a sitemap index: the sitemaps it lists, by the protocol's cross-host rule
+        advertises: feeds an HTML page names in its head
+        hints: the publisher's own words about its pace
+        remark: something the owner should know ("cut off after 50 000 entries"), or nothing
+    """
+
+    kind: SourceKind
+    title: str = ""
+    items: tuple[FoundItem, ...] = ()
+    text: str = ""
+    digest: str = ""
+    children: tuple[str, ...] = ()
+    advertises: tuple[str, ...] = ()
+    hints: Hints = Hints()
+    remark: str = ""

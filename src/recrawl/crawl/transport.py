@@ -1,0 +1,66 @@
+"""The seam where the network plugs in: one request, one answer, no redirects, no politeness, no retries.
+
+::
+
+    TransportError           no usable answer; `reason` is one of REASONS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from recrawl.errors import RecrawlError
+
+Reason = Literal["address", "dns", "connect", "tls", "timeout", "reset", "too large", "protocol", "scheme"]
+
+
+class TransportError(RecrawlError):
+    """A request without a usable answer: why, in one word for counting and in a sentence for people."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        self.reason = reason
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One GET.
+
+    Parameters
+        url: http or https, absolute
+        headers: beyond what every request carries (User-Agent, Accept, Accept-Encoding); never logged
+        max_bytes: of the body, before and after decompression
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    max_bytes: int = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer, its body decompressed.
+
+    Parameters
+        headers: names in lower case
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    elapsed_s: float = 0.0
+
+
+class Transport(Protocol):
+    """What fetches. Implementations: aiohttp (`crawl.http`), and whatever a test makes up."""
+
+    async def fetch(self, request: Request) -> Response:
+        """Send it; the answer whatever its status, or TransportError. Always ends within the configured timeout."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...

@@ -1,0 +1,117 @@
+"""How people write times, rates and sizes: `6h`, `60/min`, `10MB`.
+
+One place reads them and one place writes them, so that what a command prints can be given to another.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from recrawl.errors import ParameterError
+
+SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0,
+           "w": 604800.0, "week": 604800.0}  # fmt: skip
+BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+_PART = re.compile(r"([0-9]*\.?[0-9]+)\s*(ms|[a-z]+)", re.IGNORECASE)
+
+
+def parse_duration(argument: str, text: str | float) -> float:
+    """Seconds in `90s`, `15m`, `6h`, `7d`, `2w`, `1h30m`; a bare number is seconds.
+
+    >>> parse_duration("half_life", "6h"), parse_duration("half_life", "1h30m"), parse_duration("half_life", 90)
+    (21600.0, 5400.0, 90.0)
+    """
+    expected = "a time such as 90s, 15m, 6h, 7d or 2w"
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        seconds = float(text)
+    else:
+        parts = _PART.findall(str(text))
+        bare = _NUMBER_AND_UNIT.fullmatch(str(text))
+        if bare and not bare[2]:
+            seconds = float(bare[1])
+        elif parts and "".join(a + b for a, b in parts).lower() == re.sub(r"\s", "", str(text)).lower():
+            try:
+                seconds = sum(float(a) * (0.001 if b.lower() == "ms" else SECONDS[_singular(b)]) for a, b in parts)
+            except KeyError as error:
+                raise ParameterError(argument, expected, repr(text)) from error
+        else:
+            raise ParameterError(argument, expected, repr(text))
+    if not 0.0 <= seconds < math.inf:
+        raise ParameterError(argument, expected, repr(text))
+    return seconds
+
+
+def parse_rate(argument: str, text: str | float) -> float:
+    """Per second, from `60/min`, `5/s`, `1000/h`, `20000/day`, `10/5min`; a bare number is per second.
+
+    >>> parse_rate("budget", "60/min"), parse_rate("budget", 2)
+    (1.0, 2.0)
+    """
+    expected = "a rate such as 60/min, 5/s, 1000/h or 20000/day"
+    try:
+        amount, _, per = str(text).partition("/")
+        seconds = 1.0 if not per else parse_duration(argument, per if per.strip()[:1].isdigit() else f"1{per.strip()}")
+        rate = float(amount) / seconds
+    except (ValueError, ZeroDivisionError) as error:
+        raise ParameterError(argument, expected, repr(text)) from error
+    if not 0.0 < rate < math.inf:
+        raise ParameterError(argument, expected, repr(text))
+    return rate
+
+
+def parse_size(argument: str, text: str | int) -> int:
+    """Bytes in `10MB`, `512KiB`, `1GB`; a bare number is bytes.
+
+    >>> parse_size("max_size", "10MB")
+    10000000
+    """
+    found = _NUMBER_AND_UNIT.fullmatch(str(text))
+    if found is None or found[2].lower() not in BYTES:
+        raise ParameterError(argument, "a size such as 512KB, 10MB or 1GB", repr(text))
+    return int(float(found[1]) * BYTES[found[2].lower()])
+
+
+def show_duration(seconds: float | None) -> str:
+    """A time in the two largest units that matter, as `parse_duration` reads it; a dash for None, `never` for inf.
+
+    >>> show_duration(5400), show_duration(0.25), show_duration(200000), show_duration(86400)
+    ('1h30m', '250ms', '2d7h', '1d')
+    """
+    if seconds is None or math.isnan(seconds):
+        return "–"
+    if math.isinf(seconds):
+        return "never"
+    if seconds < 0:
+        return "-" + show_duration(-seconds)
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f}ms"
+    if seconds < 60:
+        return f"{seconds:.3g}s"
+    units = (("w", 604800), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+    large = next(k for k, (_, size) in enumerate(units) if seconds >= size)
+    name, size = units[large]
+    if name == "w":
+        large, (name, size) = 1, units[1]
+    whole, rest = divmod(seconds, size)
+    small, smaller = units[min(large + 1, len(units) - 1)]
+    more = int(rest // smaller)
+    return f"{int(whole)}{name}" + (f"{more}{small}" if more and whole < 100 else "")
+
+
+def show_rate(per_second: float) -> str:
+    """A rate in the unit that keeps it readable.
+
+    >>> show_rate(1.0), show_rate(0.02), show_rate(200.0)
+    ('60/min', '72/h', '200/s')
+    """
+    for name, seconds, least in (("s", 1.0, 10.0), ("min", 60.0, 2.0), ("h", 3600.0, 2.0)):
+        if per_second * seconds >= least:
+            return f"{per_second * seconds:.4g}/{name}"
+    return f"{per_second * 86400:.4g}/day"
+
+
+def _singular(unit: str) -> str:
+    name = unit.lower()
+    return name if name in SECONDS else name.removesuffix("s")
