@@ -1,0 +1,145 @@
+"""What a value must be, beyond its type: each setting's rule, and the rule between two settings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from recrawl.config.quiet import QuietHours
+from recrawl.config.settings import Config
+from recrawl.errors import ParameterError
+from recrawl.units import parse_duration, parse_rate, parse_size
+
+Rule = Callable[[str, Any], object]
+
+
+def check(config: Config) -> None:
+    """ParameterError naming the first setting, by its dotted name, that cannot be."""
+    for name, rule in RULES.items():
+        rule(name, _get(config, name))
+    if config.politeness.max_backoff_s < config.politeness.backoff_s:
+        raise ParameterError(
+            "politeness.max_backoff", "at least politeness.backoff", repr(config.politeness.max_backoff)
+        )
+
+
+def _get(config: Config, name: str) -> Any:
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _time(name: str, text: str) -> None:
+    parse_duration(name, text)
+
+
+def _some_time(name: str, text: str) -> None:
+    if parse_duration(name, text) <= 0.0:
+        raise ParameterError(name, "a time longer than nothing", repr(text))
+
+
+def _size(name: str, text: str) -> None:
+    if parse_size(name, text) <= 0:
+        raise ParameterError(name, "a size larger than nothing", repr(text))
+
+
+def _size_or_nothing(name: str, text: str) -> None:
+    if text:
+        _size(name, text)
+
+
+def _requests(name: str, text: str) -> None:
+    try:
+        good = not text or 1.0 <= float(text) < math.inf
+    except ValueError:
+        good = False
+    if not good:
+        raise ParameterError(name, "a number of requests, at least 1, or empty", repr(text))
+
+
+def _whole(low: int, high: int) -> Rule:
+    def rule(name: str, number: int) -> None:
+        if not low <= number <= high:
+            raise ParameterError(name, f"from {low} to {high}", number)
+
+    return rule
+
+
+def _share(name: str, number: float) -> None:
+    if not 0.0 <= number <= 1.0:
+        raise ParameterError(name, "from 0 to 1", number)
+
+
+def _header_text(name: str, text: str) -> None:
+    if not text.isprintable() or not text.isascii():
+        raise ParameterError(name, "printable ASCII text, because it is sent in a header", repr(text))
+
+
+def _agent(name: str, text: str) -> None:
+    _header_text(name, text)
+    if not text.strip():
+        raise ParameterError(name, "not empty", repr(text))
+
+
+def _address(name: str, text: str) -> None:
+    if text and not re.fullmatch(r"https?://[^\s/?#]+[^\s]*", text, re.IGNORECASE):
+        raise ParameterError(name, "an address such as http://host:port/path, or empty", repr(text))
+
+
+def _variable(name: str, text: str) -> None:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+        raise ParameterError(name, "the name of an environment variable", repr(text))
+
+
+def _path(name: str, text: str) -> None:
+    if not text or "\0" in text:
+        raise ParameterError(name, "the path of a file", repr(text))
+
+
+def _quiet(name: str, texts: tuple[str, ...]) -> None:
+    for place, text in enumerate(texts):
+        try:
+            QuietHours.parse(name, text)
+        except ParameterError as error:
+            raise ParameterError(name, error.expected, repr(text), (place,)) from error
+
+
+RULES: dict[str, Rule] = {
+    "store": _path,
+    "budget": parse_rate,
+    "burst": _requests,
+    "half_life": _some_time,
+    "max_age": _some_time,
+    "cold_start": _share,
+    "fetch.user_agent": _agent,
+    "fetch.contact": _header_text,
+    "fetch.timeout": _some_time,
+    "fetch.idle_timeout": _some_time,
+    "fetch.max_size": _size,
+    "fetch.max_redirects": _whole(0, 20),
+    "fetch.parallel": _whole(1, 10_000),
+    "fetch.proxy": _address,
+    "politeness.delay": _time,
+    "politeness.parallel_per_host": _whole(1, 1_000),
+    "politeness.min_interval": _time,
+    "politeness.quiet_hours": _quiet,
+    "politeness.backoff": _some_time,
+    "politeness.max_backoff": _some_time,
+    "pages.keep_text": _size,
+    "retention.items": _some_time,
+    "retention.crawls": _some_time,
+    "retention.prices": _some_time,
+    "retention.versions": _whole(1, 10_000),
+    "retention.size": _size_or_nothing,
+    "outlets.webhook": _address,
+    "outlets.webhook_secret_env": _variable,
+}
+NUMBERS_ALLOWED = {
+    name
+    for name, rule in RULES.items()
+    if rule in (parse_rate, _requests, _time, _some_time, _size, _size_or_nothing)
+}  # fmt: skip
+"""Settings of text with a unit, in which a bare number is in seconds, bytes or per second."""

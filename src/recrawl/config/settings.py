@@ -1,0 +1,193 @@
+"""What can be set: one struct per table of `recrawl.toml`.
+
+Times, rates and sizes are text, as people write them (`recrawl.units`); the structs hold what was written, and their
+properties the numbers, in seconds, bytes and requests per second. Every setting has a default.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from recrawl.config.quiet import QuietHours
+from recrawl.units import parse_duration, parse_rate, parse_size
+
+Scope = Literal["url", "host", "domain"]
+ObjectiveName = Literal["ephemeral", "freshness", "discovery", "changes"]
+
+
+class Fetching(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[fetch]`: how requests are made.
+
+    `contact` (a URL or mail address) goes into the User-Agent, so that site owners can write to you.
+    """
+
+    user_agent: str = "recrawl"
+    contact: str = ""
+    timeout: str = "30s"
+    idle_timeout: str = "10s"
+    max_size: str = "10MB"
+    max_redirects: int = 5
+    parallel: int = 64
+    proxy: str = ""
+    verify_tls: bool = True
+    allow_private: bool = False
+
+    @property
+    def timeout_s(self) -> float:
+        """Of a whole request, in seconds."""
+        return parse_duration("fetch.timeout", self.timeout)
+
+    @property
+    def idle_timeout_s(self) -> float:
+        """Of one wait for the next bytes, in seconds."""
+        return parse_duration("fetch.idle_timeout", self.idle_timeout)
+
+    @property
+    def max_size_bytes(self) -> int:
+        """Of a document, before and after decompression."""
+        return parse_size("fetch.max_size", self.max_size)
+
+
+class Politeness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[politeness]`: what is spared the hosts. `scope` is what one delay and one hold are shared by."""
+
+    scope: Scope = "host"
+    delay: str = "1s"
+    parallel_per_host: int = 1
+    min_interval: str = "30s"
+    robots: bool = True
+    quiet_hours: tuple[str, ...] = ()
+    backoff: str = "1m"
+    max_backoff: str = "1d"
+
+    @property
+    def delay_s(self) -> float:
+        """Least time between two requests to one scope, in seconds."""
+        return parse_duration("politeness.delay", self.delay)
+
+    @property
+    def min_interval_s(self) -> float:
+        """Least time between two fetches of one source, in seconds."""
+        return parse_duration("politeness.min_interval", self.min_interval)
+
+    @property
+    def backoff_s(self) -> float:
+        """Hold after a first failure, in seconds; it doubles with each further one."""
+        return parse_duration("politeness.backoff", self.backoff)
+
+    @property
+    def max_backoff_s(self) -> float:
+        """Longest hold after failures, in seconds."""
+        return parse_duration("politeness.max_backoff", self.max_backoff)
+
+    @property
+    def quiet(self) -> tuple[QuietHours, ...]:
+        """The quiet hours, read."""
+        return tuple(QuietHours.parse("politeness.quiet_hours", text) for text in self.quiet_hours)
+
+
+class HintSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[hints]`: which of the publisher's own words count."""
+
+    ttl: bool = True
+    skip_hours: bool = True
+    skip_days: bool = True
+    update_period: bool = True
+    cache_control: bool = True
+    changefreq: bool = True
+    lastmod: bool = True
+
+
+class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[pages]`: what counts as a change of a page, and how much of it is kept."""
+
+    digest: Literal["text", "raw"] = "text"
+    keep_text: str = "200KB"
+
+    @property
+    def keep_text_bytes(self) -> int:
+        """Of a page's text."""
+        return parse_size("pages.keep_text", self.keep_text)
+
+
+class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[retention]`: how long what was found is kept; `size` bounds the store as a whole (empty: no bound)."""
+
+    items: str = "180d"
+    crawls: str = "30d"
+    prices: str = "30d"
+    versions: int = 20
+    size: str = ""
+
+    @property
+    def items_s(self) -> float:
+        """How long items are kept, in seconds."""
+        return parse_duration("retention.items", self.items)
+
+    @property
+    def crawls_s(self) -> float:
+        """How long the crawl log is kept, in seconds."""
+        return parse_duration("retention.crawls", self.crawls)
+
+    @property
+    def prices_s(self) -> float:
+        """How long the price history is kept, in seconds."""
+        return parse_duration("retention.prices", self.prices)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole store; 0 for no bound."""
+        return parse_size("retention.size", self.size) if self.size else 0
+
+
+class Outlets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[outlets]`: where what is found goes. The webhook's secret is read from the environment variable named."""
+
+    events: str = ""
+    webhook: str = ""
+    webhook_secret_env: str = "RECRAWL_WEBHOOK_SECRET"
+    exec: str = ""
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything in `recrawl.toml`.
+
+    `half_life` and `max_age` are those of sources that were given none; `cold_start` is the share of the budget kept
+    for sources never fetched while there are any.
+    """
+
+    store: str = "recrawl.db"
+    budget: str = "60/min"
+    burst: str = ""
+    objective: ObjectiveName = "ephemeral"
+    half_life: str = "12h"
+    max_age: str = "30d"
+    cold_start: float = 0.5
+    fetch: Fetching = Fetching()
+    politeness: Politeness = Politeness()
+    hints: HintSwitches = HintSwitches()
+    pages: Pages = Pages()
+    retention: Retention = Retention()
+    outlets: Outlets = Outlets()
+
+    @property
+    def budget_per_s(self) -> float:
+        """Requests per second."""
+        return parse_rate("budget", self.budget)
+
+    @property
+    def burst_requests(self) -> float:
+        """How many requests may be saved up; where none is given, what one second brings, and at least 1."""
+        return float(self.burst) if self.burst else max(1.0, self.budget_per_s)
+
+    @property
+    def half_life_s(self) -> float:
+        """Of an item's interest, in seconds."""
+        return parse_duration("half_life", self.half_life)
+
+    @property
+    def max_age_s(self) -> float:
+        """A source is looked at again after so many seconds whatever it is worth."""
+        return parse_duration("max_age", self.max_age)
