@@ -1,0 +1,26 @@
+"""What is found goes somewhere: to a file, a webhook, a command.
+
+Events are committed with the crawl that found them and handed on only afterwards, in order, each outlet from its own
+cursor in the store. A cursor moves after a delivery, so a crash repeats events rather than loses them; the ids in them
+make repeats harmless. A dead outlet delays neither crawling nor the other outlets.
+"""
+
+from recrawl.crawl.outlets.base import NotDeliveredError, Outlet, OutletClosedError, RefusedError
+from recrawl.crawl.outlets.command import CommandOutlet
+from recrawl.crawl.outlets.delivery import EventStore, Outlets
+from recrawl.crawl.outlets.file import FileOutlet
+from recrawl.crawl.outlets.lane import Standing
+from recrawl.crawl.outlets.webhook import WebhookOutlet
+
+__all__ = [
+    "CommandOutlet",
+    "EventStore",
+    "FileOutlet",
+    "NotDeliveredError",
+    "Outlet",
+    "OutletClosedError",
+    "Outlets",
+    "RefusedError",
+    "Standing",
+    "WebhookOutlet",
+]

@@ -1,0 +1,125 @@
+"""All outlets together: started, woken after each commit, drained at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from random import Random
+from typing import Protocol, TypeVar
+
+from recrawl.clock import Clock
+from recrawl.crawl.outlets.base import Outlet
+from recrawl.crawl.outlets.lane import Lane, Standing
+from recrawl.errors import ParameterError
+from recrawl.store.base import Event
+
+Result = TypeVar("Result")
+
+
+class EventStore(Protocol):
+    """What is needed of a store."""
+
+    def events(self, after: int, limit: int = 1000) -> list[Event]:
+        """Those with a larger `seq`, in order."""
+        ...
+
+    def cursor(self, outlet: str) -> int:
+        """The last `seq` an outlet has delivered; for one never heard of, the last there is now."""
+        ...
+
+    def advance(self, outlet: str, seq: int) -> None:
+        """An outlet has delivered everything up to here."""
+        ...
+
+
+class Outlets:
+    """Hands on what was committed, each outlet at its own pace.
+
+    `open` before the first commit, then `run` as a task, `notify` after each commit, `drain` at the end.
+
+    Parameters
+        outlets: each name once
+        clock: for waits between tries
+        executor: where the store is called, never on the event loop; None for the loop's own
+        random: spreads the tries of many
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        outlets: Sequence[Outlet],
+        clock: Clock,
+        executor: Executor | None = None,
+        random: Random | None = None,
+    ) -> None:
+        names = [outlet.name for outlet in outlets]
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise ParameterError("outlets", "different places", name, (place,))
+        self._store, self._executor = store, executor
+        random = random or Random()
+        self._lanes = [Lane(each, self._read, self._recorder(each.name), clock, random) for each in outlets]
+        self._tasks: list[asyncio.Task[None]] = []
+        self._opened = False
+
+    async def open(self) -> None:
+        """Find where each outlet is; one never heard of gets what is committed from now on."""
+        for lane in self._lanes:
+            await lane.begin(await self._call(partial(self._store.cursor, lane.outlet.name)))
+        self._opened = True
+
+    async def run(self) -> None:
+        """Deliver until drained, or cancelled; returns when no outlet is left."""
+        await self._start()
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+        finally:
+            await self._stop()
+
+    def notify(self) -> None:
+        """Something was committed."""
+        for lane in self._lanes:
+            lane.wake()
+
+    async def drain(self, timeout_s: float) -> list[Standing]:
+        """Deliver what there is, for so long at most, and end; how each outlet stands then.
+
+        An outlet that fails now is not waited for: what it has not delivered waits in the store for the next run.
+        """
+        await self._start()
+        for lane in self._lanes:
+            lane.end()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout_s)
+        await self._stop()
+        return self.standing()
+
+    def standing(self) -> list[Standing]:
+        """How each outlet is doing."""
+        return [lane.standing for lane in self._lanes]
+
+    async def _start(self) -> None:
+        if not self._opened:
+            await self.open()
+        if not self._tasks:
+            self._tasks = [asyncio.create_task(lane.run(), name=lane.outlet.name) for lane in self._lanes]
+
+    async def _stop(self) -> None:
+        """End what still runs, and let faults of the program be seen."""
+        for task in self._tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _read(self, after: int, limit: int) -> list[Event]:
+        return await self._call(partial(self._store.events, after, limit))
+
+    def _recorder(self, name: str) -> Callable[[int], asyncio.Future[None]]:
+        return lambda seq: self._call(partial(self._store.advance, name, seq))
+
+    def _call(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
+        return asyncio.get_running_loop().run_in_executor(self._executor, work)

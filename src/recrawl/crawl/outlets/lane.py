@@ -1,0 +1,227 @@
+"""One outlet's way through the events: read from its cursor, deliver, move the cursor, wait, try again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import NamedTuple
+
+from recrawl.clock import Clock
+from recrawl.crawl.events import heading
+from recrawl.crawl.outlets.base import NotDeliveredError, Outlet, OutletClosedError, RefusedError
+from recrawl.errors import StoreError
+from recrawl.store.base import Event
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 300.0
+"""Between tries: doubled from the first to the longest, each shortened by up to a half at random."""
+LONGEST_ASKED_S = 3600.0
+"""A receiver that asks for a longer wait is asked again after this one."""
+MOST_BYTES = 1_000_000
+"""Of events in one delivery; a single larger one goes alone."""
+
+log = logging.getLogger(__name__)
+
+
+class Standing(NamedTuple):
+    """How an outlet is doing.
+
+    Parameters
+        position: `seq` of the last event delivered or passed over
+        delivered, skipped: events since the start
+        failures: tries in a row that failed
+        error: why the last one did, or nothing
+        caught_up: nothing was left to deliver when it last looked
+        closed: it will deliver nothing more in this run
+    """
+
+    name: str
+    position: int
+    delivered: int
+    skipped: int
+    failures: int
+    error: str
+    caught_up: bool
+    closed: bool
+
+
+class Lane:
+    """Hands events on to one outlet until told to end. Its waits are cut short by the end, its deliveries are not.
+
+    Parameters
+        read: the store's events after a `seq`, at most so many; may raise StoreError
+        record: the store's `advance` for this outlet; may raise StoreError
+        random: spreads the tries of many
+    """
+
+    def __init__(
+        self,
+        outlet: Outlet,
+        read: Callable[[int, int], Awaitable[list[Event]]],
+        record: Callable[[int], Awaitable[None]],
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self.outlet = outlet
+        self._read, self._record, self._clock, self._random = read, record, clock, random
+        self._news, self._ending = asyncio.Event(), asyncio.Event()
+        self._size = outlet.batch
+        self._position = self._recorded = 0
+        self._delivered = self._skipped = self._failures = self._refusals = 0
+        self._error, self._caught_up, self._closed = "", False, False
+
+    @property
+    def standing(self) -> Standing:
+        """How it is doing."""
+        return Standing(
+            self.outlet.name,
+            self._position,
+            self._delivered,
+            self._skipped,
+            self._failures,
+            self._error,
+            self._caught_up,
+            self._closed,
+        )
+
+    async def begin(self, position: int) -> None:
+        """Start behind this `seq`, and say so in the store: what is committed from now on is owed to this outlet."""
+        self._position = position
+        await self._record(position)
+        self._recorded = position
+
+    def wake(self) -> None:
+        """There may be something to deliver."""
+        self._news.set()
+
+    def end(self) -> None:
+        """Deliver what there is, without waiting for anything any more, and return."""
+        self._ending.set()
+        self._news.set()
+
+    async def run(self) -> None:
+        """Deliver until the end, or until the outlet is closed."""
+        try:
+            while not self._closed:
+                self._news.clear()
+                if await self._step():
+                    continue
+                if self._ending.is_set():
+                    break
+                await self._news.wait()
+        finally:
+            await self.outlet.close()
+
+    async def _step(self) -> bool:
+        """One delivery; whether there may be more to do at once."""
+        try:
+            events = _fitting(await self._read(self._position, self._size))
+        except StoreError as error:
+            return await self._later(NotDeliveredError(str(error)))
+        self._caught_up = not events
+        if not events:
+            await self._settle()
+            return False
+        try:
+            await self.outlet.deliver(events)
+        except OutletClosedError as error:
+            self._close(error)
+        except RefusedError as error:
+            return await self._refused(events, error)
+        except NotDeliveredError as error:
+            return await self._later(error)
+        except Exception as error:  # a fault of one outlet stops neither the crawl nor the others
+            log.exception("%s: unexpected", self.outlet.name)
+            return await self._later(NotDeliveredError(f"unexpected: {error!r}"))
+        else:
+            await self._arrived(events)
+        return True
+
+    async def _arrived(self, events: list[Event]) -> None:
+        if self._failures:
+            log.warning("%s: delivering again", self.outlet.name)
+        self._delivered += len(events)
+        self._size = min(2 * self._size, self.outlet.batch)
+        await self._passed(events[-1].seq)
+
+    async def _passed(self, seq: int) -> None:
+        self._position = seq
+        self._failures = self._refusals = 0
+        self._error = ""
+        await self._settle()
+
+    async def _settle(self) -> None:
+        """Write the position down; where that fails, the next time covers it, and a crash repeats a little more."""
+        if self._recorded == self._position:
+            return
+        try:
+            await self._record(self._position)
+            self._recorded = self._position
+        except StoreError as error:
+            self._error = str(error)
+            log.warning("%s: cannot note what was delivered: %s", self.outlet.name, error)
+
+    async def _later(self, error: NotDeliveredError) -> bool:
+        """Wait, and try the same again; at the end there is no waiting, and the events are left for the next run."""
+        self._note(error)
+        if self._ending.is_set():
+            self._close(error)
+        else:
+            await self._pause(error.retry_after_s)
+        return True
+
+    async def _refused(self, events: list[Event], error: RefusedError) -> bool:
+        """Find the one that is refused, by halves, and after some tries pass over it."""
+        if len(events) > 1:
+            self._size = len(events) // 2
+            return True
+        self._refusals += 1
+        self._note(error)
+        if self._refusals >= error.tries:
+            log.warning("%s: passing over %s after %d tries: %s", self.outlet.name, _id(events[0]), error.tries, error)
+            self._skipped += 1
+            await self._passed(events[0].seq)
+        elif not self._ending.is_set():
+            await self._pause(error.retry_after_s)
+        return True
+
+    def _note(self, error: NotDeliveredError) -> None:
+        self._failures += 1
+        self._error = str(error)
+        if self._failures & (self._failures - 1) == 0:  # the 1st, 2nd, 4th, 8th … in a row
+            log.warning("%s: %s (try %d)", self.outlet.name, error, self._failures)
+
+    def _close(self, error: NotDeliveredError) -> None:
+        self._error, self._closed = str(error), True
+        log.warning("%s: stopped: %s; what is left waits in the store", self.outlet.name, error)
+
+    async def _pause(self, asked_s: float | None) -> None:
+        """Back off, or as long as asked to; until the end at most."""
+        longest = min(FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 30), LONGEST_WAIT_S)
+        wait_s = longest * (1.0 - 0.5 * self._random.random())
+        if asked_s is not None:
+            wait_s = max(wait_s, min(asked_s, LONGEST_ASKED_S))
+        waits = [asyncio.ensure_future(self._clock.sleep(wait_s)), asyncio.ensure_future(self._ending.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+
+def _fitting(events: list[Event]) -> list[Event]:
+    """As many from the start as fit into one delivery, at least one."""
+    total = 0
+    for place, event in enumerate(events):
+        total += len(event.body)
+        if total > MOST_BYTES and place > 0:
+            return events[:place]
+    return events
+
+
+def _id(event: Event) -> str:
+    try:
+        return heading(event).id
+    except ValueError:
+        return f"event {event.seq}"
