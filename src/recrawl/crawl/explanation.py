@@ -1,0 +1,284 @@
+"""Why a source is fetched when it is: its beliefs, its index, the price, and what stands between them.
+
+Everything here can be recomputed by hand from the numbers given. With v and r as believed, w the importance, C the
+cost, τ the age and λ the price::
+
+    index = (w·v/C)(1 − (1 + rτ)e^{−rτ})      crossing age: the τ at which the index is λ
+    due   = last + min(crossing age, max age), not before last + min interval, nor before any hold ends
+
+Pure: it is told `now` and what is in the store, and fetches, learns and decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from recrawl.kernels.continuous_index import continuous_index, crossing_age
+from recrawl.kernels.intervals import lognormal_interval
+from recrawl.store.base import Crawl, Progress, Source
+from recrawl.units import show_duration
+
+INTERVALS = "90 % of the lognormal law with this mean and standard deviation"
+SOON_S = 1.0
+_UNITS = (("minute", 60.0), ("hour", 3600.0), ("day", 86400.0), ("week", 604800.0), ("month", 2629800.0))
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What a source shares with the others. Times in seconds.
+
+    Parameters
+        price: of a unit of cost now; NaN before the first
+        half_life_s, max_age_s: the settings', for sources that were given none
+        min_interval_s: no source is fetched more often
+        host_held_until, host_held_by: the hold on its host, Unix seconds, and why; 0 for none
+        quiet_until: end of the quiet hours it is in, Unix seconds; 0 if it is in none
+        first_wait_s: how long a new source waits for its first fetch at this budget; NaN if nobody can say
+        objective: what a fetch is worth
+    """
+
+    price: float = math.nan
+    half_life_s: float = 12 * 3600.0
+    max_age_s: float = 30 * 86400.0
+    min_interval_s: float = 0.0
+    host_held_until: float = 0.0
+    host_held_by: str = ""
+    quiet_until: float = 0.0
+    first_wait_s: float = math.nan
+    objective: str = "ephemeral"
+
+
+class Obstacle(msgspec.Struct, frozen=True):
+    """Something that keeps a source from being fetched before a time (Unix seconds; inf: until somebody acts)."""
+
+    until: float
+    reason: str
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """All there is to say about one source. Unknown numbers are NaN; a crossing age of inf means never.
+
+    Parameters
+        value, rate_per_s: what is believed, importance not included; low and high as `intervals` says
+        pace_per_day: items or changes a day that follow from it; `pace` in words
+        index: what a fetch is worth now per unit of cost; `ceiling` what it is worth at most
+        worth_at: when the index meets the price; `floor_at` when the maximum age is reached; Unix seconds
+        due: when it will be fetched, Unix seconds; inf for never
+        held_back: what keeps it, the longest first
+        why: all of it in one sentence
+    """
+
+    id: int
+    url: str
+    title: str
+    kind: str
+    state: str
+    note: str
+    why: str
+    importance: float
+    cost: float
+    half_life_s: float
+    max_age_s: float
+    min_interval_s: float
+    value: float
+    value_low: float
+    value_high: float
+    rate_per_s: float
+    rate_low: float
+    rate_high: float
+    intervals: str = INTERVALS
+    pace_per_day: float
+    pace: str
+    last: float | None
+    age_s: float
+    visits: int
+    failures: int
+    captured: float
+    index: float
+    ceiling: float
+    price: float
+    crossing_age_s: float
+    worth_at: float
+    floor_at: float
+    due: float
+    held_back: list[Obstacle] = []
+    crawls: list[Crawl] = []
+
+
+def explain(
+    source: Source, progress: Progress, now: float, around: Circumstances, crawls: Sequence[Crawl] = ()
+) -> Explanation:
+    """Why and when `source` will be fetched, seen at `now` (Unix seconds)."""
+    worth = source.importance * progress.value
+    age = math.nan if progress.last is None else max(now - progress.last, 0.0)
+    believed = math.isfinite(worth) and math.isfinite(progress.rate)
+    index = float(continuous_index(worth, progress.rate, age, source.cost)) if believed and age >= 0.0 else math.nan
+    priced = believed and math.isfinite(around.price)
+    crossing = float(crossing_age(worth, progress.rate, around.price, source.cost)) if priced else math.nan
+    value_low, value_high = lognormal_interval(progress.value, progress.value_sd)
+    rate_low, rate_high = lognormal_interval(progress.rate, progress.rate_sd)
+    per_day = 86400.0 * arrivals_per_s(progress, around.objective)
+    max_age = source.max_age or around.max_age_s
+    last = math.nan if progress.last is None else progress.last
+    found = Explanation(
+        id=source.id,
+        url=source.url,
+        title=source.title,
+        kind=source.kind,
+        state=source.state,
+        note=source.note,
+        why="",
+        importance=source.importance,
+        cost=source.cost,
+        half_life_s=source.half_life or around.half_life_s,
+        max_age_s=max_age,
+        min_interval_s=around.min_interval_s,
+        value=progress.value,
+        value_low=value_low,
+        value_high=value_high,
+        rate_per_s=progress.rate,
+        rate_low=rate_low,
+        rate_high=rate_high,
+        pace_per_day=per_day,
+        pace=pace_in_words(per_day, source.kind),
+        last=progress.last,
+        age_s=age,
+        visits=progress.visits,
+        failures=progress.failures,
+        captured=progress.captured,
+        index=index,
+        ceiling=worth / source.cost if progress.rate > 0.0 else math.inf if believed else math.nan,
+        price=around.price,
+        crossing_age_s=crossing,
+        worth_at=last + crossing,
+        floor_at=last + max_age,
+        due=math.nan,
+        held_back=_obstacles(source, progress, now, around),
+        crawls=list(crawls),
+    )
+    due = _due(found, now, around)
+    settled = msgspec.structs.replace(found, due=due)
+    return msgspec.structs.replace(settled, why=_why(settled, now, around))
+
+
+def arrivals_per_s(progress: Progress, objective: str = "ephemeral") -> float:
+    """New items or changes per second that beliefs stand for: v·r in interest, Λ or Δ itself where that is the belief.
+
+    For items v·r = (Λξ/μ)·μ, for pages whose news fade (wΔ/(Δ+μ))·(Δ+μ); for freshness the rate is Δ, and for
+    discovery, with rate 0, the value is Λ.
+    """
+    if objective == "freshness":
+        return progress.rate
+    return progress.value if progress.rate == 0.0 else progress.value * progress.rate
+
+
+def pace_in_words(per_day: float, kind: str = "feed") -> str:
+    """A pace as people say it.
+
+    >>> pace_in_words(4.2), pace_in_words(0.02, "page"), pace_in_words(3000.0)
+    ('about 4 items a day', 'about 1 change in 7 weeks', 'about 2 items a minute')
+    """
+    if math.isnan(per_day):
+        return "not known yet"
+    one, many = ("change", "changes") if kind == "page" else ("item", "items")
+    if per_day < 1.0 / 3652.5:
+        return f"hardly any {many}"
+    for unit, seconds in _UNITS[:4]:
+        count = per_day * seconds / 86400.0
+        if count >= 0.95:
+            shown = f"{count:.0f}"
+            return f"about {shown} {one if shown == '1' else many} a {unit}"
+    unit, seconds = next(((u, s) for u, s in _UNITS[3:] if 86400.0 / per_day < 12 * s), ("year", 31557600.0))
+    spans = max(2, round(86400.0 / per_day / seconds))
+    return f"about 1 {one} in {spans} {unit}s"
+
+
+def first_wait(waiting: int, budget_per_s: float, cold_start: float) -> float:
+    """Seconds until `waiting` new sources have all been fetched once; NaN if no share of the budget is kept for them.
+
+    >>> first_wait(60, 1.0, 0.5)
+    120.0
+    """
+    share = budget_per_s * cold_start
+    return waiting / share if share > 0.0 else math.nan
+
+
+def _obstacles(source: Source, progress: Progress, now: float, around: Circumstances) -> list[Obstacle]:
+    """What keeps it, whatever it is worth; the longest first."""
+    found = []
+    if source.state == "paused":
+        found.append(Obstacle(math.inf, "paused by its owner"))
+    if source.state == "retired":
+        found.append(Obstacle(math.inf, f"retired: {source.note}" if source.note else "retired"))
+    if progress.held_until > now:
+        found.append(Obstacle(progress.held_until, progress.held_by or "held"))
+    if around.host_held_until > now:
+        found.append(Obstacle(around.host_held_until, f"its host is held: {around.host_held_by or 'no reason given'}"))
+    if progress.last is not None and progress.last + around.min_interval_s > now:
+        found.append(Obstacle(progress.last + around.min_interval_s, "fetched less than the minimum interval ago"))
+    if around.quiet_until > now:
+        found.append(Obstacle(around.quiet_until, "quiet hours"))
+    return sorted(found, key=lambda each: -each.until)
+
+
+def _due(found: Explanation, now: float, around: Circumstances) -> float:
+    """When it will be fetched; NaN where nobody can say."""
+    held = max((each.until for each in found.held_back), default=0.0)
+    if math.isinf(held):
+        return math.inf
+    if found.last is None:
+        return max(now + (0.0 if math.isnan(around.first_wait_s) else around.first_wait_s), held)
+    wanted = found.floor_at if math.isnan(found.worth_at) else min(found.worth_at, found.floor_at)
+    if math.isnan(found.worth_at) and found.floor_at > now:
+        return math.nan
+    return max(wanted, held)
+
+
+def _why(found: Explanation, now: float, around: Circumstances) -> str:
+    if found.state == "retired":
+        return f"Retired and not fetched again: {found.note or 'its server says it is gone'}."
+    if found.state == "paused":
+        return "Paused by its owner: it is not fetched until it is resumed."
+    hold = found.held_back[0] if found.held_back and found.held_back[0].until >= found.due - SOON_S else None
+    if hold is not None:
+        return f"Held for {show_duration(hold.until - now)}: {hold.reason}{_otherwise(found, now)}."
+    if found.last is None:
+        return _why_first(around)
+    if math.isnan(found.index):
+        return "Fetched, but nothing is known of its pace yet."
+    return _why_worth(found, now)
+
+
+def _why_first(around: Circumstances) -> str:
+    if math.isnan(around.first_wait_s):
+        return "Never fetched yet: it waits for its turn among the new sources."
+    if around.first_wait_s <= SOON_S:
+        return "Never fetched yet: new sources are fetched first, at once at this budget."
+    wait = show_duration(math.ceil(around.first_wait_s))
+    return f"Never fetched yet: new sources are fetched first, within about {wait} at this budget."
+
+
+def _why_worth(found: Explanation, now: float) -> str:
+    pace = f"at its pace of {found.pace}" if found.pace.startswith("about") else f"with {found.pace}"
+    worth = f"{pace} a fetch is worth {found.index:.3g} now"
+    if math.isnan(found.price):
+        return f"No price yet, because no crawler has run: {worth}."
+    price = f"the price is {found.price:.3g}"
+    floor = show_duration(found.max_age_s)
+    when = "now" if found.due <= now + SOON_S else f"in {show_duration(found.due - now)}"
+    if math.isinf(found.crossing_age_s):
+        most = f"{pace} a fetch is worth {found.ceiling:.3g} at most, and {price}"
+        return f"Not worth a fetch at this price: {most}; it is looked at anyway every {floor}, next {when}."
+    if found.floor_at < found.worth_at:
+        return f"Due {when}, because it is looked at every {floor} at least: {worth}, and {price}."
+    return f"Due {when}: {worth}, and {price}."
+
+
+def _otherwise(found: Explanation, now: float) -> str:
+    """What would be without the hold."""
+    if found.last is None or math.isnan(found.worth_at):
+        return ""
+    wanted = min(found.worth_at, found.floor_at)
+    return f"; otherwise due {'now' if wanted <= now + SOON_S else 'in ' + show_duration(wanted - now)}"
