@@ -8,6 +8,7 @@
     ├── OutputError                  the place to write to cannot be written to
     ├── ConfigError                  a settings file is wrong: which file, which line
     ├── StoreError                   the store cannot be opened, read or written: why, and what to do
+    │   └── StoreFullError           there is no space left: stop fetching, nothing of the last write was kept
     ├── TransportError               a request without a usable answer (drawn in crawl.transport)
     └── MissingExtraError (ImportError)   an optional part is not installed: which extra to install
 
@@ -48,6 +49,10 @@ class ConfigError(RecrawlError):
 
 class StoreError(RecrawlError):
     """The store cannot be opened, read or written; the message says why and what to do."""
+
+
+class StoreFullError(StoreError):
+    """There is no space left for the store; the write that found out left nothing behind."""
 
 
 class MissingExtraError(RecrawlError, ImportError):

@@ -6,10 +6,11 @@ a time (`claim`); any number of programs may read, and edit the catalogue, meanw
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 import msgspec
+import numpy as np
 
 SourceKind = Literal["auto", "feed", "sitemap", "page", "key"]
 SourceState = Literal["active", "paused", "retired"]
@@ -273,7 +274,8 @@ class Store(Protocol):
         offset: int = 0,
     ) -> list[Source]:
         """Those that match all that is given; `text` is looked for in URL and title; `order` is one of
-        id, url, title, importance, added, last, due, value, failures, with a leading `-` for descending."""
+        id, url, title, importance, added, last, due, value, failures, with a leading `-` for descending; what is not
+        known comes last either way."""
         ...
 
     def count(self, *, state: SourceState | None = None, tag: str | None = None, text: str | None = None) -> int:
@@ -292,10 +294,18 @@ class Store(Protocol):
         """The largest revision given so far, removals included: unchanged means nothing was edited."""
         ...
 
+    def removed(self, since_revision: int) -> list[int]:
+        """Ids of the sources removed after a revision."""
+        ...
+
     # -- crawling
 
     def claim(self, owner: str, now: float) -> None:
         """Become the one that crawls; StoreError naming the other if one is alive. Ended by `release` or by death."""
+        ...
+
+    def claimed(self) -> str | None:
+        """Who is crawling now, in words; None if nobody is."""
         ...
 
     def release(self) -> None:
@@ -303,7 +313,7 @@ class Store(Protocol):
         ...
 
     def progress(self, ids: Sequence[int] | None = None) -> Iterator[Progress]:
-        """Of these sources, or of all."""
+        """Of these sources, or of all, by id. Every source has one, from the moment it is added."""
         ...
 
     def unseen(self, listed: Sequence[tuple[int, Sequence[int]]]) -> list[set[int]]:
@@ -311,7 +321,12 @@ class Store(Protocol):
         ...
 
     def commit(self, batch: Batch) -> None:
-        """Write it all, or nothing; durable against the death of the process when it returns."""
+        """Write it all, or nothing; durable against the death of the process when it returns.
+
+        What belongs to a source that was removed meanwhile is left out. Of a settlement's `source`, only what a crawl
+        can find out is written (kind, title, note, that it is retired, where it moved to unless its owner edited it
+        since), so that its owner's edits stay. StoreFullError when there is no space left.
+        """
         ...
 
     def shared(self) -> bytes | None:
@@ -340,8 +355,9 @@ class Store(Protocol):
         limit: int = 100,
         offset: int = 0,
     ) -> list[Item]:
-        """Newest first by first sight ("found") or publication ("newest"); `text` is a full-text search in which no
-        input is a syntax error, by relevance or newest first."""
+        """Newest first by first sight ("found") or publication ("newest", first sight where it is not known), seen in
+        [since, until). `text` is a full-text search in which every word must occur, the last one as a beginning, and
+        no input is a syntax error: found last first, or by relevance among the thousands found last."""
         ...
 
     def item(self, id: int) -> Item | None:
@@ -361,7 +377,7 @@ class Store(Protocol):
         ...
 
     def totals(self, since: float) -> Totals:
-        """Sums over the crawl log."""
+        """Sums over the crawl log; refused crawls count as failed."""
         ...
 
     # -- handing on
@@ -371,7 +387,7 @@ class Store(Protocol):
         ...
 
     def cursor(self, outlet: str) -> int:
-        """The last `seq` an outlet has delivered; for one never heard of, the last there is now."""
+        """The last `seq` an outlet has delivered; one never heard of is remembered from the last there is now."""
         ...
 
     def advance(self, outlet: str, seq: int) -> None:
@@ -398,3 +414,17 @@ def item_key(key: str) -> int:
     from hashlib import blake2b
 
     return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
+
+
+def packed(keys: Iterable[int]) -> bytes:
+    """Item keys as the `listing` of a `Progress`: eight bytes each, most significant first.
+
+    >>> keys_in(packed([3, -1])) == [3, -1]
+    True
+    """
+    return np.fromiter(keys, dtype=">i8").tobytes()
+
+
+def keys_in(listing: bytes) -> list[int]:
+    """The item keys in a listing; a broken last one is left out."""
+    return [int(key) for key in np.frombuffer(listing, dtype=">i8", count=len(listing) // 8)]

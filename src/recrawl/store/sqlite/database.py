@@ -1,0 +1,199 @@
+"""One SQLite file: how it is opened, read by many and written by one.
+
+Write-ahead logging lets readers go on while a writer writes. There is one writing connection, behind a lock; readers
+take a connection each from a pool, so that threads never share one. With `synchronous = NORMAL` a commit has been
+handed to the operating system when it returns: it survives the death of the process (kill -9), while the last few
+commits before a power cut may be undone, whole, without harm to the file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from recrawl.errors import StoreError
+from recrawl.store.sqlite.migrations import migrate, steps
+from recrawl.store.sqlite.trouble import translated
+
+APPLICATION_ID = 0x7263726C
+"""In the file's header, so that a store is told from other databases."""
+
+_SETTINGS = "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
+_WRITER_SETTINGS = (
+    "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
+    "PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
+)
+
+
+class Database:
+    """The connections to one store file.
+
+    Parameters
+        path: the file; made if it is not there, unless `read_only`
+        read_only: never write, not even to bring the schema up to date
+        timeout_s: how long to wait for another program's write to end before giving up
+    """
+
+    def __init__(self, path: Path, *, read_only: bool, timeout_s: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._timeout_s = timeout_s
+        self._closed = False
+        self._idle: list[sqlite3.Connection] = []
+        self._pool = threading.Lock()
+        self._writing = threading.RLock()
+        self._suffix = "?mode=ro" if read_only else "?mode=rwc"
+        with translated(path):
+            self._writer = self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        _refuse_what_cannot_be_a_store(self.path, self.read_only)
+        if self.read_only and not _sidecars_possible(self.path):
+            self._suffix = "?mode=ro&immutable=1"
+        connection = self._connect()
+        try:
+            self._recognise(connection)
+            connection.executescript(_SETTINGS)
+            if not self.read_only:
+                self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"file:{quote(str(self.path))}{self._suffix}",
+            uri=True,
+            timeout=self._timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+    def _recognise(self, connection: sqlite3.Connection) -> None:
+        """Look before touching: a file that is not ours, or from the future, is left as it is."""
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        schema = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION_ID and (application or schema or tables or self.read_only):
+            raise StoreError(f"{self.path} is a database of another program, not a recrawl store")
+        if schema > len(steps()):
+            raise StoreError(
+                f"{self.path} was written by a newer recrawl (schema {schema}, this one knows {len(steps())}): "
+                "upgrade recrawl to open it"
+            )
+        if self.read_only and schema < len(steps()):
+            raise StoreError(
+                f"{self.path} was written by an older recrawl (schema {schema}, this one needs {len(steps())}): "
+                "open it for writing once to bring it up to date"
+            )
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(_WRITER_SETTINGS)
+        if connection.execute("PRAGMA user_version").fetchone()[0] < len(steps()):
+            connection.execute("BEGIN IMMEDIATE")
+            with _ending(connection):
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                migrate(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection nobody else is using. It sees everything committed before its statement began."""
+        with translated(self.path):
+            connection = self._taken()
+            try:
+                yield connection
+            finally:
+                self._given_back(connection)
+
+    def _taken(self) -> sqlite3.Connection:
+        with self._pool:
+            if self._closed:
+                raise StoreError(f"{self.path} is closed")
+            if self._idle:
+                return self._idle.pop()
+        connection = self._connect()
+        connection.executescript(_SETTINGS + "PRAGMA query_only = ON; PRAGMA cache_size = -16384;")
+        return connection
+
+    def _given_back(self, connection: sqlite3.Connection) -> None:
+        with self._pool:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed whole at the end of the block, undone whole if an error leaves it."""
+        with self.alone() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            with _ending(connection):
+                yield connection
+
+    @contextmanager
+    def alone(self) -> Iterator[sqlite3.Connection]:
+        """The writing connection, outside any transaction."""
+        with translated(self.path), self._writing:
+            if self._closed:
+                raise StoreError(f"{self.path} is closed")
+            if self.read_only:
+                raise StoreError(f"{self.path} was opened for reading only")
+            yield self._writer
+
+    def close(self) -> None:
+        """Close every connection; those in use are closed when they are given back."""
+        with self._writing, self._pool:
+            if self._closed:
+                return
+            self._closed = True
+            for connection in self._idle:
+                connection.close()
+            self._idle.clear()
+            self._writer.close()
+
+
+@contextmanager
+def _ending(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk or a failed write may have rolled back already.
+        with suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        raise
+
+
+def _refuse_what_cannot_be_a_store(path: Path, must_exist: bool) -> None:
+    if str(path) == ":memory:":
+        raise StoreError("a store is a file: give a path")
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder, not a store")
+    if not path.exists():
+        if must_exist:
+            raise StoreError(f"there is no store at {path}")
+        if not path.absolute().parent.is_dir():
+            raise StoreError(f"there is no folder {path.absolute().parent} to keep a store in")
+        return
+    with path.open("rb") as file:
+        start = file.read(16)
+    if start and start != b"SQLite format 3\0":
+        raise StoreError(
+            f"{path} is not a recrawl store, or its beginning is damaged: `recrawl doctor` says what can be saved"
+        )
+
+
+def _sidecars_possible(path: Path) -> bool:
+    """Whether the files that write-ahead logging keeps beside the store are there or can be made."""
+    import os
+
+    return Path(f"{path}-wal").exists() or os.access(path.absolute().parent, os.W_OK)

@@ -1,0 +1,153 @@
+"""Reading what was found and done, latest first. Every list here walks an index and stops at its limit."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Literal
+
+from recrawl.store.base import Crawl, Hold, Item, Price, Robots, Totals, Version
+from recrawl.store.sqlite.rows import columns, crawl_of, mended, record_of
+
+ItemOrder = Literal["newest", "relevance", "found"]
+
+_ITEM_ORDERS = {
+    "found": "items.first_seen DESC, items.id DESC",
+    "relevance": "items.first_seen DESC, items.id DESC",
+    "newest": "coalesce(items.published, items.first_seen) DESC, items.id DESC",
+}
+RANKED = 5000
+"""Relevance is computed among this many latest matches: a frequent word in a large store has too many to score."""
+_WORDS = 32
+
+
+def match_expression(text: str) -> str:
+    """What a person typed as a full-text query: every word must occur, the last one may be the beginning of a word.
+
+    >>> match_expression('red "green OR blue')
+    '"red" "green" "OR" "blue"*'
+    >>> match_expression("*** -- ")
+    ''
+    """
+    words = [word for word in mended(text).replace('"', " ").replace("\0", " ").split() if any(map(str.isalnum, word))]
+    quoted = [f'"{word}"' for word in words[:_WORDS]]
+    return " ".join(quoted) + "*" if quoted else ""
+
+
+def _conditions(source: int | None, tag: str | None, since: float | None, until: float | None) -> tuple[str, list[Any]]:
+    parts: list[str] = []
+    values: list[Any] = []
+    if source is not None:
+        parts.append("items.source = ?")
+        values.append(source)
+    if tag is not None:
+        parts.append("items.source IN (SELECT source FROM tags WHERE tag = ?)")
+        values.append(mended(tag))
+    if since is not None:
+        parts.append("items.first_seen >= ?")
+        values.append(since)
+    if until is not None:
+        parts.append("items.first_seen < ?")
+        values.append(until)
+    return "".join(f" AND {part}" for part in parts), values
+
+
+def items(
+    connection: sqlite3.Connection,
+    *,
+    source: int | None,
+    tag: str | None,
+    since: float | None,
+    until: float | None,
+    text: str | None,
+    order: ItemOrder,
+    limit: int,
+    offset: int,
+) -> list[Item]:
+    """Those that match all that is given."""
+    where, values = _conditions(source, tag, since, until)
+    if text is not None and text.strip():
+        expression = match_expression(text)
+        if not expression:
+            return []
+        return _search(connection, expression, where, values, order == "relevance", limit, offset)
+    statement = (
+        f"SELECT {columns(Item, 'items')} FROM items WHERE TRUE{where} ORDER BY {_ITEM_ORDERS[order]} LIMIT ? OFFSET ?"
+    )
+    return [record_of(Item, row) for row in connection.execute(statement, (*values, limit, offset))]
+
+
+def _search(
+    connection: sqlite3.Connection,
+    expression: str,
+    where: str,
+    values: list[Any],
+    by_relevance: bool,
+    limit: int,
+    offset: int,
+) -> list[Item]:
+    """The index of words walks matches by descending id, which is the order in which they were found."""
+    latest = (
+        f"SELECT {columns(Item, 'items')}{', items_text.rank AS score' if by_relevance else ''} "
+        f"FROM items_text CROSS JOIN items ON items.id = items_text.rowid WHERE items_text MATCH ?{where} "
+        "ORDER BY items_text.rowid DESC LIMIT ? OFFSET ?"
+    )
+    if by_relevance:
+        statement = f"SELECT {columns(Item)} FROM ({latest}) ORDER BY score, id DESC LIMIT ? OFFSET ?"
+        rows = connection.execute(statement, (expression, *values, RANKED, 0, limit, offset))
+    else:
+        rows = connection.execute(latest, (expression, *values, limit, offset))
+    return [record_of(Item, row) for row in rows]
+
+
+def item(connection: sqlite3.Connection, id: int) -> Item | None:
+    """By id."""
+    row = connection.execute(f"SELECT {columns(Item)} FROM items WHERE id = ?", (id,)).fetchone()
+    return record_of(Item, row) if row else None
+
+
+def crawls(connection: sqlite3.Connection, source: int | None, since: float | None, limit: int) -> list[Crawl]:
+    """Latest first."""
+    parts = [("source = ?", source), ("at >= ?", since)]
+    given = [(condition, value) for condition, value in parts if value is not None]
+    where = " WHERE " + " AND ".join(condition for condition, _ in given) if given else ""
+    statement = f"SELECT {columns(Crawl)} FROM crawls{where} ORDER BY at DESC, id DESC LIMIT ?"
+    return [crawl_of(row) for row in connection.execute(statement, (*(value for _, value in given), limit))]
+
+
+def versions(connection: sqlite3.Connection, source: int, limit: int) -> list[Version]:
+    """Latest first."""
+    statement = f"SELECT {columns(Version)} FROM versions WHERE source = ? ORDER BY at DESC, id DESC LIMIT ?"
+    return [record_of(Version, row) for row in connection.execute(statement, (source, limit))]
+
+
+def prices(connection: sqlite3.Connection, since: float, limit: int) -> list[Price]:
+    """The latest ones, oldest first."""
+    statement = f"SELECT {columns(Price)} FROM prices WHERE at >= ? ORDER BY at DESC, id DESC LIMIT ?"
+    rows = connection.execute(statement, (since, limit)).fetchall()
+    return [_with_nans(Price, row) for row in reversed(rows)]
+
+
+def _with_nans(record: type[Price], row: tuple[Any, ...]) -> Price:
+    return record_of(record, tuple(float("nan") if value is None else value for value in row))
+
+
+def totals(connection: sqlite3.Connection, since: float) -> Totals:
+    """Sums over the crawl log; a crawl without a usable answer, refused by robots included, counts as failed."""
+    row = connection.execute(
+        "SELECT count(*), coalesce(sum(requests), 0), coalesce(sum(new), 0), coalesce(sum(outcome = 'changed'), 0), "
+        "coalesce(sum(outcome IN ('failed', 'refused')), 0), coalesce(sum(captured), 0.0) FROM crawls WHERE at >= ?",
+        (since,),
+    ).fetchone()
+    return record_of(Totals, row)
+
+
+def holds(connection: sqlite3.Connection, now: float) -> list[Hold]:
+    """Those that stand, soonest over first."""
+    statement = f"SELECT {columns(Hold)} FROM holds WHERE until > ? ORDER BY until, host"
+    return [record_of(Hold, row) for row in connection.execute(statement, (now,))]
+
+
+def robots(connection: sqlite3.Connection, origin: str) -> Robots | None:
+    """What is cached for an origin."""
+    row = connection.execute(f"SELECT {columns(Robots)} FROM robots WHERE origin = ?", (mended(origin),)).fetchone()
+    return record_of(Robots, row) if row else None

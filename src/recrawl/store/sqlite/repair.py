@@ -1,0 +1,140 @@
+"""Looking a store over, and copying what can be read of a damaged one into a new one.
+
+Rows are read by ranges of their numbers. A range that cannot be read to its end is halved, until what is lost is the
+rows of damaged pages alone. Works on files too damaged to be opened as a store, as long as SQLite finds its tables.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from recrawl.errors import StoreError
+from recrawl.store.sqlite.database import Database
+from recrawl.store.sqlite.trouble import meaning
+
+# Sources first, for the others refer to them; what is not here is derived from these.
+_TABLES = (
+    "sources",
+    "progress",
+    "items",
+    "crawls",
+    "versions",
+    "events",
+    "prices",
+    "removed",
+    "holds",
+    "robots",
+    "outlets",
+)
+_ORPHANS_POSSIBLE = ("progress", "items", "crawls", "versions")
+_COMPLAINTS = 100
+_LARGEST = 2**62
+
+
+def check(path: str | Path) -> list[str]:
+    """What is wrong with a store file, in SQLite's words; empty if it is sound."""
+    try:
+        connection = _looked_at(Path(path))
+    except sqlite3.Error as error:
+        return [meaning(error)]
+    try:
+        found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_COMPLAINTS})") if row[0] != "ok"]
+        found += [
+            f"row {row[1]} of {row[0]} refers to a source that is not there"
+            for row in connection.execute("PRAGMA foreign_key_check").fetchmany(_COMPLAINTS)
+        ]
+    except sqlite3.Error as error:
+        return [meaning(error)]
+    finally:
+        connection.close()
+    return found
+
+
+def _looked_at(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise StoreError(f"there is no store at {path}")
+    return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+
+
+def salvage(path: str | Path, to: str | Path) -> dict[str, int]:
+    """Copy what can be read into a new store; how many rows of each table that was.
+
+    Rows of sources that are lost are left out, words are indexed anew, sources whose progress is lost start afresh.
+    """
+    if Path(to).exists():
+        raise StoreError(f"{to} is there already: salvage into a new file")
+    try:
+        damaged = _looked_at(Path(path))
+        damaged.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        raise StoreError(f"store {path}: nothing can be saved: {meaning(error)}") from error
+    sound = Database(Path(to), read_only=False, timeout_s=10.0)
+    try:
+        with sound.writing() as connection:
+            saved = {table: _copied(damaged, connection, table) for table in _TABLES}
+            _complete(damaged, connection)
+    finally:
+        sound.close()
+        damaged.close()
+    return saved
+
+
+def _copied(damaged: sqlite3.Connection, sound: sqlite3.Connection, table: str) -> int:
+    names = [row[1] for row in sound.execute(f"PRAGMA table_info({table})")]
+    listed = ", ".join(f'"{name}"' for name in names)
+    insert = f"INSERT OR IGNORE INTO {table} ({listed}) VALUES ({', '.join('?' * len(names))})"
+    read = f"SELECT rowid, {listed} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+    sources = {row[0] for row in sound.execute("SELECT id FROM sources")} if table in _ORPHANS_POSSIBLE else None
+    place = names.index("source") if sources is not None else 0
+    saved = 0
+    for row in _readable(damaged, read):
+        if sources is None or row[1:][place] in sources:
+            try:
+                saved += sound.execute(insert, row[1:]).rowcount
+            except sqlite3.IntegrityError:
+                continue
+    return saved
+
+
+def _readable(connection: sqlite3.Connection, statement: str) -> Iterator[tuple[object, ...]]:
+    """Every row that can be read: ranges of row numbers, halved where reading fails."""
+    ranges = [(0, _LARGEST)]
+    while ranges:
+        low, high = ranges.pop()
+        try:
+            for row in connection.execute(statement, (low, high)):
+                low = int(row[0]) + 1
+                yield row
+        except sqlite3.Error:
+            if low < high:
+                middle = (low + high) // 2
+                ranges += [(middle + 1, high), (low, middle)]
+
+
+def _complete(damaged: sqlite3.Connection, sound: sqlite3.Connection) -> None:
+    """What follows from the copied rows, and the few values kept one by one."""
+    sound.execute("INSERT OR IGNORE INTO progress (source) SELECT id FROM sources")
+    sound.execute(
+        "INSERT OR IGNORE INTO tags SELECT value, id FROM sources, json_each(sources.tags) WHERE sources.tags != ''"
+    )
+    sound.execute("INSERT INTO items_text (items_text) VALUES ('rebuild')")
+    sound.execute(
+        "UPDATE meta SET value = (SELECT max(largest) FROM (SELECT max(revision) AS largest FROM sources "
+        "UNION ALL SELECT max(revision) FROM removed UNION ALL SELECT 0)) WHERE name = 'revision'"
+    )
+    for statement, insert in (
+        ("SELECT value FROM meta WHERE name = 'shared'", "INSERT OR REPLACE INTO meta VALUES ('shared', ?)"),
+        ("SELECT source, key FROM dropped", "INSERT OR IGNORE INTO dropped SELECT id, ?2 FROM sources WHERE id = ?1"),
+    ):
+        _copy_until_damage(damaged, sound, statement, insert)
+
+
+def _copy_until_damage(damaged: sqlite3.Connection, sound: sqlite3.Connection, statement: str, insert: str) -> None:
+    try:
+        for row in damaged.execute(statement):
+            sound.execute(insert, row)
+    except sqlite3.DatabaseError:
+        return

@@ -1,0 +1,99 @@
+"""Writing what crawls led to, in one transaction, a statement per table."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Settlement, Source, Version
+from recrawl.store.sqlite.catalogue import add, next_revision
+from recrawl.store.sqlite.rows import as_row, insertion, names, numbers
+
+_CRAWL = insertion("crawls", Crawl)
+_ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
+_VERSION = insertion("versions", Version, without="id")
+_EVENT = insertion("events", Event, without="seq")
+_HOLD = insertion("holds", Hold, how="INSERT OR REPLACE")
+_ROBOTS = insertion("robots", Robots, how="INSERT OR REPLACE")
+_PRICE = insertion("prices", Price)
+_PROGRESS = "UPDATE progress SET " + ", ".join(f'"{name}" = ?' for name in names(Progress)[1:]) + " WHERE source = ?"
+# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays.
+_FOUND_OUT = """
+UPDATE sources SET
+    kind = :kind, title = :title, note = :note, revision = :new,
+    state = CASE WHEN :state = 'retired' THEN 'retired' ELSE state END,
+    url = CASE WHEN revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url) THEN :url ELSE url END
+WHERE id = :id
+"""
+
+_crawl_row = as_row(Crawl)
+_item_row = as_row(Item, without="id")
+_version_row = as_row(Version, without="id")
+_event_row = as_row(Event, without="seq")
+_hold_row = as_row(Hold)
+_robots_row = as_row(Robots)
+_progress_values = as_row(Progress, without="source")
+
+
+def write(connection: sqlite3.Connection, batch: Batch) -> None:
+    """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
+    settlements = _of_sources_still_there(connection, batch.settlements)
+    connection.executemany(_CRAWL, [_crawl_row(s.crawl) for s in settlements])
+    _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
+    _write_items(connection, [_item_row(item) for s in settlements for item in s.items])
+    connection.executemany(_VERSION, [_version_row(s.version) for s in settlements if s.version])
+    _write_catalogue(connection, settlements)
+    connection.executemany(_EVENT, [_event_row(event) for s in settlements for event in s.events])
+    connection.executemany(_HOLD, map(_hold_row, batch.holds))
+    connection.executemany(_ROBOTS, map(_robots_row, batch.robots))
+    if batch.price is not None:
+        connection.execute(_PRICE, as_row(Price)(batch.price))
+    if batch.shared is not None:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('shared', ?)", (batch.shared,))
+
+
+def _of_sources_still_there(connection: sqlite3.Connection, settlements: list[Settlement]) -> list[Settlement]:
+    wanted = numbers([s.crawl.source for s in settlements])
+    rows = connection.execute("SELECT id FROM sources WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    there = {row[0] for row in rows}
+    return [s for s in settlements if s.crawl.source in there]
+
+
+def _write_progress(connection: sqlite3.Connection, progress: Iterable[Progress]) -> None:
+    connection.executemany(_PROGRESS, [(*_progress_values(each), each.source) for each in progress])
+
+
+def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
+    """The items, and their words in the index: ids grow, so those above the largest before are the new ones."""
+    if not rows:
+        return
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0]
+    connection.executemany(_ITEM, rows)
+    connection.execute(
+        "INSERT INTO items_text (rowid, title, summary) SELECT id, title, summary FROM items WHERE id > ?", (last,)
+    )
+
+
+def _write_catalogue(connection: sqlite3.Connection, settlements: list[Settlement]) -> None:
+    changed = [s.source for s in settlements if s.source is not None]
+    if changed:
+        revision = next_revision(connection)
+        connection.executemany(_FOUND_OUT, [_found_out(source, revision) for source in changed])
+    add(connection, [child for s in settlements for child in s.children])
+
+
+def _found_out(source: Source, revision: int) -> dict[str, object]:
+    kept = ("id", "kind", "title", "note", "state", "url")
+    return {name: getattr(source, name) for name in kept} | {"old": source.revision, "new": revision}
+
+
+def unseen(connection: sqlite3.Connection, source: int, keys: Sequence[int]) -> set[int]:
+    """Those keys of a source that are not in the store, neither as items nor as dropped ones."""
+    given = numbers(keys)
+    statement = (
+        "SELECT value FROM json_each(:keys) JOIN items ON items.source = :source AND items.key = value UNION ALL "
+        "SELECT value FROM json_each(:keys) JOIN dropped ON dropped.source = :source AND dropped.key = value"
+    )
+    known = connection.execute(statement, {"keys": given, "source": source})
+    return set(keys).difference(row[0] for row in known)

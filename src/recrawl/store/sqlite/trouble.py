@@ -1,0 +1,51 @@
+"""What SQLite's errors mean to a person, and what can be done about them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recrawl.errors import StoreError, StoreFullError
+
+_MEANING = {
+    sqlite3.SQLITE_BUSY: "another program is writing to it and did not finish in time: try again",
+    sqlite3.SQLITE_LOCKED: "another program is writing to it and did not finish in time: try again",
+    sqlite3.SQLITE_READONLY: "it cannot be written: the file, its folder or the file system is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that its folder exists and may be written",
+    sqlite3.SQLITE_PERM: "access to it is not permitted",
+    sqlite3.SQLITE_AUTH: "access to it is not permitted",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: `recrawl doctor` says what can be saved",
+    sqlite3.SQLITE_NOTADB: "it is not a recrawl store, or it is damaged: `recrawl doctor` says what can be saved",
+    sqlite3.SQLITE_IOERR: "the disk did not do what it was asked to",
+    sqlite3.SQLITE_TOOBIG: "something in it is larger than a store can hold",
+    sqlite3.SQLITE_NOMEM: "there is not enough memory",
+}
+
+
+def meaning(error: sqlite3.Error) -> str:
+    """In words, with SQLite's own in brackets."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == 0 and isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return "it is closed"
+    words = _MEANING.get(code)
+    return f"{words} ({error})" if words else str(error)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of the database and the file system into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            raise StoreFullError(
+                f"store {path}: no space left; nothing of the last write was kept. Make room, or run `recrawl vacuum` "
+                f"({error})"
+            ) from error
+        raise StoreError(f"store {path}: {meaning(error)}") from error
+    except OverflowError as error:
+        raise StoreError(f"store {path}: a number does not fit into 64 bits ({error})") from error
+    except OSError as error:
+        raise StoreError(f"store {path}: {error.strerror or error}") from error
