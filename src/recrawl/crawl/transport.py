@@ -32,11 +32,13 @@ class Request:
         url: http or https, absolute
         headers: beyond what every request carries (User-Agent, Accept, Accept-Encoding); never logged
         max_bytes: of the body, before and after decompression
+        cut: a longer body is cut there instead of being refused
     """
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 10_000_000
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

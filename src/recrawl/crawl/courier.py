@@ -1,0 +1,309 @@
+"""Carries one visit through: as many requests as it takes, each of them polite, paid for and allowed.
+
+A visit may need more than one request: the site's robots.txt first, then wherever redirects lead, which may be another
+host with a robots.txt of its own. Each request, whichever it is,
+
+1. waits for its host's turn (`politeness.Slots`): one visit never gets more than the host's delay allows;
+2. is paid for beyond the `prepaid` ones (`Purse`): robots.txt and redirects spend budget too;
+3. is allowed by the robots.txt of its own host, robots.txt itself apart;
+4. passes the transport's rules on schemes and addresses.
+
+What belongs to the source's owner (its headers, credentials among them) is sent to the source's own origin and nowhere
+else. The courier retries nothing and reads nothing; it always comes back, with a :class:`Delivery` that says what
+happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from recrawl.clock import Clock
+from recrawl.config import Fetching
+from recrawl.crawl import urls
+from recrawl.crawl.http import authorisation, without_userinfo
+from recrawl.crawl.politeness import Slots
+from recrawl.crawl.robots import MAX_TEXT_BYTES, RobotsCache, Rules
+from recrawl.crawl.transport import Reason, Request, Response, Transport, TransportError
+from recrawl.store.base import Hold, Robots
+
+MAX_WAIT_S = 30.0
+"""For the turn of a host; whoever would wait longer comes back later."""
+ROBOTS_REDIRECTS = 5
+"""[RFC 9309, 2.3.1.2]"""
+LARGE_ROBOTS_BYTES = 32_768
+"""Files larger than this are parsed in another thread."""
+PERMANENT = (301, 308)
+REDIRECTS = (301, 302, 303, 307, 308)
+UNREACHABLE = ("connect", "dns", "timeout")
+"""Failures that are the host's rather than one document's."""
+
+
+class Pays(Protocol):
+    """Where requests are paid."""
+
+    async def pay(self) -> None:
+        """Wait until the budget has a token, and spend it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a visit came back with: an answer, a refusal or an error.
+
+    Parameters
+        response: the last answer, after redirects; its status may be anything
+        final_url: where it came from
+        requests: how many were made, robots.txt and redirects included
+        moved_to: where the permanent redirects (301, 308) at the start of the way lead, if an answer came of it
+        refused: why it was not to be fetched, in words: robots.txt, address, scheme, host busy
+        error: why there is no usable answer, in words
+        reason: the same in one word, for counting
+        retry_at: when asking again makes sense, Unix seconds; 0 if that is not known
+    """
+
+    response: Response | None
+    final_url: str
+    requests: int = 0
+    moved_to: str = ""
+    refused: str = ""
+    error: str = ""
+    reason: Reason | str = ""
+    retry_at: float = 0.0
+
+
+class _StoppedError(Exception):
+    """The visit ends here without an answer; what of it goes into the delivery."""
+
+    def __init__(self, *, refused: str = "", error: str = "", reason: str = "", retry_at: float = 0.0) -> None:
+        self.refused, self.error, self.reason, self.retry_at = refused, error, reason, retry_at
+        super().__init__(refused or error)
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One visit under way: where it is, what it has cost and where permanent redirects led."""
+
+    url: str
+    prepaid: int
+    requests: int = 0
+    moved_to: str = ""
+    been: set[str] = field(default_factory=set)
+
+
+class Courier:
+    """Makes visits; any number at a time.
+
+    Parameters
+        max_wait_s: for the turn of a host
+        obey_robots: False only for sites of one's own
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        robots: RobotsCache,
+        slots: Slots,
+        purse: Pays,
+        clock: Clock,
+        fetching: Fetching,
+        *,
+        obey_robots: bool = True,
+        max_wait_s: float = MAX_WAIT_S,
+    ) -> None:
+        self._transport, self._robots, self._slots = transport, robots, slots
+        self._purse, self._clock = purse, clock
+        self._max_redirects, self._max_bytes = fetching.max_redirects, fetching.max_size_bytes
+        self._obey_robots, self._max_wait_s = obey_robots, max_wait_s
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        self._asking: dict[str, asyncio.Future[None]] = {}
+
+    async def visit(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        conditional: Mapping[str, str] | None = None,
+        prepaid: int = 1,
+    ) -> Delivery:
+        """Fetch a document.
+
+        Parameters
+            headers: for the origin of `url` alone
+            conditional: If-None-Match and If-Modified-Since, sent all the way
+            prepaid: requests already paid for
+        """
+        visit = _Visit(without_userinfo(url), prepaid)
+        own = dict(headers or {})
+        credentials = authorisation(url)
+        if credentials is not None:
+            own.setdefault("Authorization", credentials)
+        try:
+            response = await self._follow(visit, own, conditional or {})
+        except _StoppedError as stop:
+            return Delivery(None, visit.url, visit.requests, "", stop.refused, stop.error, stop.reason, stop.retry_at)
+        moved = visit.moved_to if response.status < 400 else ""
+        return Delivery(response, visit.url, visit.requests, moved)
+
+    def drain_holds(self) -> list[Hold]:
+        """Holds to be stored."""
+        return self._slots.drain_holds()
+
+    def drain_robots(self) -> list[Robots]:
+        """Copies of robots.txt to be stored."""
+        return self._robots.drain()
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._transport.close()
+
+    # -- the way
+
+    async def _follow(self, visit: _Visit, own: Mapping[str, str], conditional: Mapping[str, str]) -> Response:
+        """Ask, and go where redirects lead."""
+        home = urls.origin(visit.url)
+        permanent = True
+        while True:
+            visit.been.add(visit.url)
+            delay_s = await self._permitted(visit)
+            at_home = urls.origin(visit.url) == home
+            request = Request(visit.url, {**own, **conditional} if at_home else conditional, self._max_bytes)
+            response = await self._send(request, visit, delay_s)
+            location = response.headers.get("location", "") if response.status in REDIRECTS else ""
+            if not location:
+                return response
+            target = _redirected(visit.url, location)
+            if target in visit.been:
+                raise _StoppedError(error="redirects go round in circles", reason="protocol")
+            if len(visit.been) > self._max_redirects:
+                raise _StoppedError(error=f"more than {self._max_redirects} redirects", reason="protocol")
+            permanent = permanent and response.status in PERMANENT
+            visit.url = target
+            visit.moved_to = target if permanent else visit.moved_to
+
+    async def _send(self, request: Request, visit: _Visit, delay_s: float) -> Response:
+        """One request, in its host's turn."""
+        key = self._slots.key_of(request.url)
+        await self._turn(key)
+        try:
+            if visit.requests >= visit.prepaid:
+                await self._purse.pay()
+            visit.requests += 1
+            response = await self._transport.fetch(request)
+        except TransportError as failure:
+            if failure.reason in UNREACHABLE:
+                self._slots.failed(key, failure.reason, self._clock.now())
+            if failure.reason in ("address", "scheme"):
+                raise _StoppedError(refused=str(failure), reason=failure.reason) from failure
+            raise _StoppedError(error=str(failure), reason=failure.reason) from failure
+        finally:
+            self._slots.done(key, self._clock.now(), delay_s)
+            self._wake(key)
+        self._slots.answered(key, response.status, response.headers.get("retry-after"), self._clock.now())
+        return response
+
+    # -- turns
+
+    async def _turn(self, key: str) -> None:
+        """Wait until the host may be asked, and take the turn."""
+        now = self._clock.now()
+        last = now + self._max_wait_s
+        while (free := self._slots.free_at(key)) > now:
+            if free > last and (math.isfinite(free) or now >= last):
+                why = self._slots.held(key, now)[1]
+                when = free if math.isfinite(free) else now
+                raise _StoppedError(refused=f"host busy: {why}" if why else "host busy", reason="busy", retry_at=when)
+            if math.isfinite(free):
+                await self._clock.sleep(free - now)
+            else:
+                await self._awaken(key, last - now)
+            now = self._clock.now()
+        self._slots.take(key, now)
+
+    async def _awaken(self, key: str, at_most_s: float) -> None:
+        """Wait until a request to the host ends."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(waiter)
+        await asyncio.wait((waiter,), timeout=at_most_s)
+
+    def _wake(self, key: str) -> None:
+        for waiter in self._waiting.pop(key, ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+    # -- robots.txt
+
+    async def _permitted(self, visit: _Visit) -> float:
+        """Pass if robots.txt allows it; the delay the host asks for, in seconds."""
+        if not self._obey_robots:
+            return 0.0
+        origin = urls.origin(visit.url)
+        rules = self._robots.rules(origin, self._clock.now()) or await self._asked(origin, visit)
+        if rules.refusal:
+            raise _StoppedError(refused=rules.refusal, reason="robots", retry_at=rules.expires)
+        if not rules.allow(visit.url):
+            raise _StoppedError(refused="robots.txt does not allow it", reason="robots", retry_at=rules.expires)
+        if rules.crawl_delay_s:
+            self._slots.asks(self._slots.key_of(visit.url), rules.crawl_delay_s, self._clock.now())
+        return rules.crawl_delay_s
+
+    async def _asked(self, origin: str, visit: _Visit) -> Rules:
+        """Fetch robots.txt, unless somebody else is doing so: then wait for that."""
+        while origin in self._asking:
+            await asyncio.wait((self._asking[origin],))
+            rules = self._robots.rules(origin, self._clock.now())
+            if rules is not None:
+                return rules
+        done = self._asking[origin] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._fetch_robots(origin, visit)
+        finally:
+            del self._asking[origin]
+            done.set_result(None)
+
+    async def _fetch_robots(self, origin: str, visit: _Visit) -> Rules:
+        try:
+            response = await self._robots_response(f"{origin}/robots.txt", visit)
+        except _StoppedError as stop:
+            if stop.refused:
+                raise
+            record = self._robots.unreachable(origin, 0, self._clock.now())
+            rules = self._robots.keep(record, self._robots.read(record))
+            if rules.refusal:
+                stop.retry_at = rules.expires
+                raise
+            return rules
+        cache_control = response.headers.get("cache-control")
+        record = self._robots.judged(origin, response.status, response.body, cache_control, self._clock.now())
+        if len(record.body) > LARGE_ROBOTS_BYTES:
+            return self._robots.keep(record, await asyncio.to_thread(self._robots.read, record))
+        return self._robots.keep(record, self._robots.read(record))
+
+    async def _robots_response(self, url: str, visit: _Visit) -> Response:
+        """The answer after redirects; too many of them count as no file [RFC 9309, 2.3.1.2]."""
+        for hop in range(ROBOTS_REDIRECTS + 1):
+            request = Request(url, {"Accept": "text/plain, */*;q=0.5"}, MAX_TEXT_BYTES + 1, cut=True)
+            try:
+                response = await self._send(request, visit, 0.0)
+                location = response.headers.get("location", "") if response.status in REDIRECTS else ""
+                if not location:
+                    return response
+                url = _redirected(url, location)
+            except _StoppedError as stop:
+                if hop and stop.reason in ("address", "scheme"):
+                    raise _StoppedError(error=f"robots.txt leads astray: {stop}", reason=stop.reason) from stop
+                raise
+        return response
+
+
+def _redirected(base: str, location: str) -> str:
+    """Where a redirect leads, without credentials it may carry."""
+    target = urls.join(base, location)
+    if target is not None:
+        return target
+    scheme = location.strip().partition(":")[0].lower()
+    if scheme.isalpha() and scheme not in ("http", "https") and ":" in location:
+        raise _StoppedError(refused=f"redirected to another scheme: {scheme[:20]}", reason="scheme")
+    raise _StoppedError(error="redirected to what is no address", reason="protocol")

@@ -1,0 +1,250 @@
+"""What is spared the hosts: when each may be visited again. Pure: whoever asks says what time it is.
+
+Every host (or URL, or registrable domain: the scope) has a slot: so many requests at a time, a delay from the end of
+one to the start of the next (from start to start where several may run at a time), and a hold for as long as it asked
+to be left alone or seems to be down.
+
+- Retry-After of a 429 or 503 is kept to, up to a week; without one (or with nonsense) the hold doubles from `backoff`
+  to `max_backoff` with every refusal in a row, lengthened by up to half at random: hosts shall not return in step.
+- A host that cannot be reached is held likewise from the second failure on: one lost packet is nobody's fault.
+- An answer of any other kind ends the count, except 5xx, which says nothing.
+- After a restart every host counts as just visited: it is free one delay after the start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from recrawl import units
+from recrawl.config import Politeness
+from recrawl.config.quiet import QuietHours, quiet_until
+from recrawl.crawl import addresses
+from recrawl.store.base import Hold
+
+MAX_RETRY_AFTER_S = 7 * 86_400.0
+"""A host that asks for more than a week is asked again after one."""
+_FEWEST = 1024
+"""Slots are swept when there are this many, and twice as many as the last sweep left."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One host. Times in Unix seconds.
+
+    Parameters
+        last: when the last request ended (or started, where several may run at a time)
+        delay_s: from there to the next one
+        flying: requests under way
+        until, reason: a hold
+        failures: in a row
+    """
+
+    last: float
+    delay_s: float
+    flying: int = 0
+    until: float = 0.0
+    reason: str = ""
+    failures: int = 0
+
+    @property
+    def free(self) -> float:
+        return max(self.last + self.delay_s, self.until)
+
+
+class Slots:
+    """Of all hosts; those idle, unheld and without failures are forgotten.
+
+    Parameters
+        politeness: the settings
+        now: when the program started
+    """
+
+    def __init__(self, politeness: Politeness, now: float, random: Random) -> None:
+        self._scope = politeness.scope
+        self._delay_s = politeness.delay_s
+        self._backoff_s = politeness.backoff_s
+        self._max_backoff_s = politeness.max_backoff_s
+        self._parallel = politeness.parallel_per_host
+        self._started = now
+        self._random = random
+        self._slots: dict[str, _Slot] = {}
+        self._sweep_at = _FEWEST
+        self._held: set[str] = set()
+
+    def __len__(self) -> int:
+        """How many are remembered."""
+        return len(self._slots)
+
+    def key_of(self, url: str) -> str:
+        """What shares the delay and the holds of an URL: itself, its host with the port, or its registrable domain."""
+        if self._scope == "url":
+            return url
+        authority = _authority(url)
+        return authority if self._scope == "host" else _domain(authority)
+
+    # -- turns
+
+    def free_at(self, key: str) -> float:
+        """When the next request may start; inf while as many as may be are under way."""
+        slot = self._slots.get(key)
+        if slot is None:
+            return self._started + self._delay_s
+        return slot.free if slot.flying < self._parallel else math.inf
+
+    def asks(self, key: str, delay_s: float, now: float) -> None:
+        """The host asks for this delay itself (crawl-delay); it counts from its last visit, or from the start."""
+        if delay_s > self._delay_s and (key in self._slots or self._started + delay_s > now):
+            self._slot(key, now).delay_s = delay_s
+
+    def take(self, key: str, now: float) -> None:
+        """A request starts."""
+        slot = self._slot(key, now)
+        slot.flying += 1
+        slot.last = now
+
+    def done(self, key: str, now: float, delay_s: float | None = None) -> None:
+        """It has ended; the next may start a delay later, or after `delay_s` if the host asks for more."""
+        slot = self._slot(key, now)
+        slot.flying = max(slot.flying - 1, 0)
+        slot.delay_s = max(slot.delay_s, delay_s or 0.0)
+        if self._parallel == 1:
+            slot.last = now
+
+    # -- what hosts say
+
+    def answered(self, key: str, status: int, retry_after: str | None, now: float) -> None:
+        """Heed the status of an answer."""
+        if status in (429, 503):
+            slot = self._failed(key, now)
+            asked = retry_after_s(retry_after, now)
+            if asked is None:
+                self.hold(key, now + self._backoff(slot.failures), f"status {status}, {slot.failures} in a row")
+            else:
+                self.hold(key, now + min(asked, MAX_RETRY_AFTER_S), _asked_for(status, asked))
+        elif status < 500:
+            slot_or_none = self._slots.get(key)
+            if slot_or_none is not None and slot_or_none.failures:
+                slot_or_none.failures = 0
+                self._held.add(key)
+
+    def failed(self, key: str, reason: str, now: float) -> None:
+        """Nobody answered."""
+        slot = self._failed(key, now)
+        if slot.failures >= 2:
+            self.hold(key, now + self._backoff(slot.failures - 1), f"{reason}, {slot.failures} in a row")
+
+    def hold(self, key: str, until: float, reason: str) -> None:
+        """Leave it alone until then, or for as long as it is held already."""
+        slot = self._slot(key, self._started)
+        if until > slot.until:
+            slot.until, slot.reason = until, reason
+        self._held.add(key)
+
+    def held(self, key: str, now: float) -> tuple[float, str]:
+        """Until when it is held and why; (0, "") if it is not."""
+        slot = self._slots.get(key)
+        return (slot.until, slot.reason) if slot is not None and slot.until > now else (0.0, "")
+
+    def drain_holds(self) -> list[Hold]:
+        """Those that changed since the last call, to be stored."""
+        changed, self._held = self._held, set()
+        slots = [(key, self._slots[key]) for key in changed if key in self._slots]
+        return [Hold(host=key, until=s.until, reason=s.reason, failures=s.failures) for key, s in slots]
+
+    def restore(self, holds: Iterable[Hold]) -> None:
+        """Go on with the holds of an earlier run."""
+        for hold in holds:
+            slot = self._slot(hold.host, self._started)
+            slot.until, slot.reason, slot.failures = hold.until, hold.reason, hold.failures
+
+    # -- bookkeeping
+
+    def _slot(self, key: str, now: float) -> _Slot:
+        slot = self._slots.get(key)
+        if slot is None:
+            if len(self._slots) >= self._sweep_at:
+                self._sweep(now)
+            slot = self._slots[key] = _Slot(self._started, self._delay_s)
+        return slot
+
+    def _sweep(self, now: float) -> None:
+        """Forget those that would be treated the same if they had never been heard of."""
+        patience = self._max_backoff_s
+        self._slots = {
+            key: slot
+            for key, slot in self._slots.items()
+            if slot.flying or slot.free + (patience if slot.failures else 0.0) > now or key in self._held
+        }  # fmt: skip
+        self._sweep_at = max(_FEWEST, 2 * len(self._slots))
+
+    def _failed(self, key: str, now: float) -> _Slot:
+        slot = self._slot(key, now)
+        slot.failures += 1
+        return slot
+
+    def _backoff(self, failures: int) -> float:
+        doubled = self._backoff_s * 2.0 ** min(failures - 1, 40)
+        return min(doubled * (1.0 + 0.5 * self._random.random()), max(self._max_backoff_s, self._backoff_s))
+
+
+def retry_after_s(text: str | None, now: float) -> float | None:
+    """Seconds to wait by a Retry-After header, given as seconds or as a date; None for none, past or nonsense.
+
+    >>> retry_after_s("120", 0.0), retry_after_s("Thu, 01 Jan 1970 00:01:00 GMT", 0.0), retry_after_s("soon", 0.0)
+    (120.0, 60.0, None)
+    """
+    if not text or len(text) > 100:
+        return None
+    digits = text.strip()
+    if digits.isascii() and digits.isdigit():
+        seconds = float(digits[:15])
+    else:
+        try:
+            moment = parsedate_to_datetime(digits)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+    return seconds if seconds > 0.0 else None
+
+
+def quiet(now: float, hours: Sequence[QuietHours]) -> float | None:
+    """When the quiet hours `now` lies in end, Unix seconds; None outside them."""
+    until = quiet_until(hours, now) if hours else now
+    return until if until > now else None
+
+
+def _asked_for(status: int, seconds: float) -> str:
+    words = f"status {status}, asked to come back in {units.show_duration(seconds)}"
+    return words if seconds <= MAX_RETRY_AFTER_S else f"{words}: held for {units.show_duration(MAX_RETRY_AFTER_S)}"
+
+
+def _authority(url: str) -> str:
+    """Host and port in lower case, the port left out where it is the scheme's own; never the userinfo."""
+    scheme, _, rest = url.partition("://")
+    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2].lower()
+    own = ":443" if scheme.lower() == "https" else ":80"
+    return authority.removesuffix(own).rstrip(".")
+
+
+@lru_cache(maxsize=65_536)
+def _domain(authority: str) -> str:
+    """What its owner registered; addresses and local names as they are."""
+    host = urlsplit(f"//{authority}").hostname or authority
+    if addresses.is_localhost(host) or addresses.literal(host) is not None:
+        return authority
+    return str(_suffixes().privatesuffix(host) or host)
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> Any:
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()
