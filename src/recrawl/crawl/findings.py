@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from recrawl.errors import RecrawlError
 from recrawl.store.base import SourceKind
 
 
@@ -66,3 +67,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     advertises: tuple[str, ...] = ()
     hints: Hints = Hints()
     remark: str = ""
+
+
+class UnreadableError(RecrawlError):
+    """A document that cannot be read as what it should be; the message says what it is instead."""

@@ -1,0 +1,214 @@
+"""From bytes to characters, and from characters to an XML tree that cannot bite.
+
+Charset. Labels lie, bytes less so: a byte order mark decides; else, what decodes as UTF-8 is UTF-8 (no other encoding
+does so by accident, save those that shift with escape characters); else the Content-Type header, then the document's
+own declaration; else UTF-8 with replacement characters. Everything is handed on as UTF-8.
+
+XML. Trees are built without loading DTDs, without the network, without resolving entities and with libxml2's bounds on
+depth and size. A document that declares entities of its own is refused before it is parsed: feeds, sitemaps and OPML
+have no need of them, and bombs and theft of files are made of them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from html.entities import html5
+from typing import Any
+
+from lxml import etree
+
+from recrawl.crawl.findings import UnreadableError
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+_UNMARKED = (
+    (b"<\x00?\x00", "utf-16-le"),
+    (b"\x00<\x00?", "utf-16-be"),
+    (b"<\x00", "utf-16-le"),
+    (b"\x00<", "utf-16-be"),
+)
+_SHIFTING = re.compile(rb"[\x00\x1b]")
+_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
+_DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.+-]{1,40})|"
+                       rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)  # fmt: skip
+_PROLOG = re.compile(rb"\s+|<\?.*?(?:\?>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+_DOCTYPE = re.compile(rb"<!DOCTYPE\s+([A-Za-z_][\w:.-]*)?", re.IGNORECASE)
+_SUBSET = re.compile(rb"[^<>\[]*(\[)?")
+_ROOT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
+_EMBEDDED = re.compile(rb"<\?xml|<rss[\s>]|<feed[\s>]|<rdf:RDF[\s>]|<urlset[\s>]|<sitemapindex[\s>]")
+_CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 13))
+_AMPERSAND = re.compile(
+    rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)(?:([A-Za-z][A-Za-z0-9]{1,30};))?"
+)
+_BAD_REFERENCE = re.compile(rb"&#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}));")
+
+
+def utf8(body: bytes, content_type: str = "") -> bytes:
+    """The document in valid UTF-8, without a byte order mark."""
+    for mark, name in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :] if name == "utf-8" and _decodes(body) else _transcoded(body, name)
+    if not _SHIFTING.search(body, 0, 4096) and _decodes(body):
+        return body
+    for start, name in _UNMARKED:
+        if body.startswith(start):
+            return _transcoded(body, name)
+    for name in _labels(body, content_type):
+        if (text := _decoded(body, name)) is not None:
+            return text.encode("utf-8", "replace")
+    return body.decode("utf-8", "replace").encode()
+
+
+def document_start(body: bytes) -> tuple[str, int]:
+    """The name of the root element, in lower case without prefix, and where the document begins.
+
+    Junk before an XML document (a warning of the server's scripts) is passed over. The name is empty where there is no
+    markup, and `html` where a document type says so.
+    """
+    root = _root(body)
+    if root == "html" or root in KNOWN_ROOTS:
+        return root, 0
+    embedded = _EMBEDDED.search(body, 0, 8192)
+    inner = "" if embedded is None else _root(body[embedded.start() :])
+    return (inner, embedded.start()) if embedded is not None and inner in KNOWN_ROOTS else (root, 0)
+
+
+KNOWN_ROOTS = frozenset(("rss", "rdf", "feed", "channel", "urlset", "sitemapindex", "opml"))
+
+
+def refuse_entities(body: bytes, what: str) -> None:
+    """UnreadableError for a document whose type declaration declares entities."""
+    if b"<!ENTITY" in body and _declares_entities(body):
+        raise UnreadableError(f"{what} declares entities of its own, which is refused: it may be a bomb or steal files")
+
+
+def tree(body: bytes, what: str) -> tuple[Any, bool]:
+    """The root element, and whether the document had to be repaired; UnreadableError if nothing can be made of it.
+
+    Parameters
+        body: UTF-8
+        what: "feed", for the message
+    """
+    refuse_entities(body, f"the {what}")
+    try:
+        return etree.fromstring(body, _STRICT), False
+    except (etree.XMLSyntaxError, ValueError):
+        pass
+    body = repaired(body)
+    refuse_entities(body, f"the {what}")
+    try:
+        root = etree.fromstring(body, _RECOVERING)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise UnreadableError(f"not a readable {what}: {str(error)[:200]}") from error
+    if root is None:
+        raise UnreadableError(f"not a readable {what}: no markup in it")
+    return root, True
+
+
+def repaired(body: bytes) -> bytes:
+    """Without characters XML forbids, with HTML's named characters spelled out, and with every & a valid one."""
+    body = body.translate(None, _CONTROLS)
+    if b"&" in body:
+        body = _AMPERSAND.sub(_spelled_out, body)
+    if b"&#" in body:
+        body = _BAD_REFERENCE.sub(_allowed_reference, body)
+    return body
+
+
+def _parser(recover: bool) -> Any:
+    return etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, load_dtd=False, dtd_validation=False, no_network=True,
+        huge_tree=False, recover=recover, remove_comments=True, remove_pis=True, collect_ids=False,
+    )  # fmt: skip
+
+
+_STRICT, _RECOVERING = _parser(False), _parser(True)
+
+
+def _root(body: bytes) -> str:
+    """The name of the first element, whatever may come before it; "html" as soon as a document type says so."""
+    place = 0
+    while True:
+        while (skipped := _PROLOG.match(body, place)) and skipped.end() > place:
+            place = skipped.end()
+        kind = _DOCTYPE.match(body, place)
+        if kind is None:
+            break
+        if (kind[1] or b"").lower() == b"html":
+            return "html"
+        place = _end_of_doctype(body, kind.end())
+    root = _ROOT.match(body, place)
+    return "" if root is None else root[1].rpartition(b":")[2].decode("ascii", "replace").lower()
+
+
+def _end_of_doctype(body: bytes, place: int) -> int:
+    opened = _SUBSET.match(body, place)
+    if opened is not None and opened[1]:
+        closed = body.find(b"]", opened.end())
+        place = len(body) if closed < 0 else closed
+    end = body.find(b">", place)
+    return len(body) if end < 0 else end + 1
+
+
+def _declares_entities(body: bytes) -> bool:
+    """Whether a document type with an internal subset comes before the first element, and an entity after it."""
+    place = 0
+    while (skipped := _PROLOG.match(body, place)) and skipped.end() > place:
+        place = skipped.end()
+    kind = _DOCTYPE.match(body, place)
+    if kind is None:
+        return False
+    opened = _SUBSET.match(body, kind.end())
+    return opened is not None and bool(opened[1]) and body.find(b"<!ENTITY", opened.end()) >= 0
+
+
+def _labels(body: bytes, content_type: str) -> Iterator[str]:
+    """What the header and then the document itself say the encoding is."""
+    if said := _HEADER_CHARSET.search(content_type):
+        yield said[1]
+    if declared := _DECLARED.search(body, 0, 2048):
+        yield (declared[1] or declared[2]).decode("ascii")
+
+
+def _decodes(body: bytes) -> bool:
+    if body.isascii():
+        return True
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(body: bytes, name: str) -> str | None:
+    try:
+        if not getattr(codecs.lookup(name), "_is_text_encoding", False) or name.lower() in (
+            "utf-7",
+            "idna",
+            "punycode",
+        ):
+            return None
+        return body.decode(name)
+    except (LookupError, ValueError):
+        return None
+
+
+def _transcoded(body: bytes, name: str) -> bytes:
+    return body.decode(name, "replace").lstrip("\ufeff").encode("utf-8", "replace")
+
+
+def _spelled_out(ampersand: re.Match[bytes]) -> bytes:
+    character = html5.get(ampersand[1].decode("ascii")) if ampersand[1] else None
+    return (
+        b"&amp;" + (ampersand[1] or b"")
+        if character is None
+        else character.encode().replace(b"&", b"&amp;").replace(b"<", b"&lt;")
+    )
+
+
+def _allowed_reference(reference: re.Match[bytes]) -> bytes:
+    code = int(reference[1], 16) if reference[1] else int(reference[2])
+    allowed = code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+    return reference[0] if allowed else b""

@@ -1,0 +1,101 @@
+"""What changed between two texts, as a unified diff a person can read, in bounded time and space.
+
+Long lines are wrapped first, so that one changed word does not show a whole paragraph twice. What both texts begin and
+end with is set aside; on the rest `difflib` works, whose time grows with the square of what is left. Past `MOST_LINES`
+the diff becomes coarse: lines that are only in the old text, then lines that are only in the new one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+MOST_LINES = 1500
+"""Lines on either side, past which the diff is coarse."""
+MOST_CHARACTERS = 20_000
+CONTEXT = 2
+WIDTH = 100
+
+
+def unified(old: str, new: str, limit: int = MOST_CHARACTERS) -> str:
+    """The diff without file names, at most `limit` characters long; empty if both say the same.
+
+    >>> print(unified("a\\nb\\nc", "a\\nB\\nc"))
+    @@ -1,3 +1,3 @@
+     a
+    -b
+    +B
+     c
+    """
+    if old == new:
+        return ""
+    before, after = _wrapped(old), _wrapped(new)
+    start, end = _shared_ends(before, after)
+    lead = max(start - CONTEXT, 0)
+    trail = max(end - CONTEXT, 0)
+    changed_old, changed_new = before[lead : len(before) - trail], after[lead : len(after) - trail]
+    if max(len(changed_old), len(changed_new)) > MOST_LINES:
+        return _bounded(_coarse(changed_old, changed_new), limit)
+    return _bounded(_fine(changed_old, changed_new, lead), limit)
+
+
+def _fine(old: list[str], new: list[str], offset: int) -> Iterator[str]:
+    matcher = difflib.SequenceMatcher(None, old, new)
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        first, last = group[0], group[-1]
+        yield (f"@@ -{first[1] + offset + 1},{last[2] - first[1]} +{first[3] + offset + 1},{last[4] - first[3]} @@")
+        for tag, old_start, old_end, new_start, new_end in group:
+            if tag == "equal":
+                yield from (" " + line for line in old[old_start:old_end])
+                continue
+            yield from ("-" + line for line in old[old_start:old_end])
+            yield from ("+" + line for line in new[new_start:new_end])
+
+
+def _coarse(old: list[str], new: list[str]) -> Iterator[str]:
+    yield "@@ lines gone, then lines come @@"
+    yield from ("-" + line for line in _only(old, new))
+    yield from ("+" + line for line in _only(new, old))
+
+
+def _only(lines: list[str], others: list[str]) -> Iterator[str]:
+    left = Counter(others)
+    for line in lines:
+        if left[line] > 0:
+            left[line] -= 1
+        else:
+            yield line
+
+
+def _shared_ends(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines both begin with, and how many of the rest both end with."""
+    shortest = min(len(old), len(new))
+    start = next((k for k in range(shortest) if old[k] != new[k]), shortest)
+    end = next((k for k in range(shortest - start) if old[-1 - k] != new[-1 - k]), shortest - start)
+    return start, end
+
+
+def _wrapped(text: str) -> list[str]:
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if len(line) <= WIDTH:
+            lines.append(line)
+        elif len(line) <= 20_000:
+            lines.extend(textwrap.wrap(line, WIDTH, break_on_hyphens=False))
+        else:
+            lines.extend(line[k : k + WIDTH] for k in range(0, len(line), WIDTH))
+    return lines
+
+
+def _bounded(lines: Iterable[str], limit: int) -> str:
+    kept: list[str] = []
+    size = dropped = 0
+    for line in lines:
+        size += len(line) + 1
+        if size > limit:
+            dropped += 1
+        else:
+            kept.append(line)
+    return "\n".join([*kept, f"… and {dropped} more lines"] if dropped else kept)

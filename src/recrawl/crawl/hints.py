@@ -1,0 +1,120 @@
+"""What publishers say about their own pace, and what follows from it.
+
+Two sorts. *Evidence*: sy:updatePeriod and changefreq say how often something changes; a learner may use it as a
+prior. *Wishes*: ttl, Cache-Control max-age and Expires ask not to come back for a while, skipHours and skipDays not at
+certain hours (UTC); these are a floor under the schedule.
+
+A wish is believed up to `LONGEST_STAY_S`, one day: servers send `max-age=31536000` for everything without meaning that
+nobody should look for a year. Of several wishes the longest counts. Hours and days that leave no time at all are
+ignored as a mistake. Each hint can be switched off (`config.HintSwitches`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from recrawl.config import HintSwitches
+from recrawl.crawl import dates
+from recrawl.crawl.findings import Hints
+
+LONGEST_STAY_S = 86400.0
+PERIODS_S = {"hourly": 3600.0, "daily": 86400.0, "weekly": 604800.0, "monthly": 2629800.0, "yearly": 31557600.0}
+"""Of sy:updatePeriod and changefreq. changefreq's `always` counts as hourly; `never` says nothing."""
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?([0-9]{1,12})", re.IGNORECASE)
+_NOT_CACHED = re.compile(r"no-cache|no-store", re.IGNORECASE)
+
+
+def of_headers(headers: Mapping[str, str], now: float, switches: HintSwitches) -> float | None:
+    """Seconds to stay away by Cache-Control, else by Expires; None if neither asks for it."""
+    if not switches.cache_control:
+        return None
+    control = headers.get("cache-control", "")
+    if control:
+        if _NOT_CACHED.search(control):
+            return None
+        found = _MAX_AGE.search(control)
+        if found is not None:
+            return _believed(float(found[1]))
+    expires = dates.parse(headers.get("expires"))
+    if expires is None:
+        return None
+    sent = dates.parse(headers.get("date"))
+    return _believed(expires - (now if sent is None else sent))
+
+
+def of_ttl(minutes: str | None) -> float | None:
+    """Seconds to stay away by RSS's ttl; None for what is no positive number."""
+    number = _number(minutes)
+    return None if number is None else _believed(number * 60.0)
+
+
+def of_update_period(period: str | None, frequency: str | None) -> float | None:
+    """Seconds between changes by sy:updatePeriod (daily if only a frequency is given) and sy:updateFrequency."""
+    times = _number(frequency)
+    if period is None and times is None:
+        return None
+    length = PERIODS_S.get((period or "daily").strip().lower())
+    return None if length is None else length / (times or 1.0)
+
+
+def of_changefreq(words: Iterable[str]) -> float | None:
+    """The shortest of what a sitemap's changefreq elements say, in seconds."""
+    known = [PERIODS_S.get("hourly" if word == "always" else word) for word in words]
+    return min((length for length in known if length is not None), default=None)
+
+
+def hours(texts: Iterable[str | None]) -> tuple[int, ...]:
+    """The hours of skipHours; 24 is midnight, as in RSS 0.91."""
+    found = {int(text) % 24 for text in texts if text and text.strip().isdecimal() and int(text.strip()[:3]) <= 24}
+    return tuple(sorted(found)) if len(found) < 24 else ()
+
+
+def days(texts: Iterable[str | None]) -> tuple[int, ...]:
+    """The weekdays of skipDays, Monday 0."""
+    found = {WEEKDAYS.index(text.strip().lower()) for text in texts if text and text.strip().lower() in WEEKDAYS}
+    return tuple(sorted(found)) if len(found) < 7 else ()
+
+
+def longest(*stays: float | None) -> float | None:
+    """Of several wishes the longest."""
+    return max((stay for stay in stays if stay is not None), default=None)
+
+
+def earliest(hints: Hints, last: float, candidate: float) -> float:
+    """The first moment from `candidate` on that the publisher has nothing against, all in Unix seconds.
+
+    Parameters
+        last: when it was read last; `stay_away_s` counts from there
+
+    >>> earliest(Hints(stay_away_s=600.0, skip_hours=(0,)), last=0.0, candidate=60.0)
+    3600.0
+    """
+    moment = candidate if hints.stay_away_s is None else max(candidate, last + min(hints.stay_away_s, LONGEST_STAY_S))
+    hours_off, days_off = set(hints.skip_hours), set(hints.skip_days)
+    if not (hours_off or days_off) or len(hours_off) >= 24 or len(days_off) >= 7:
+        return moment
+    try:
+        at = datetime.fromtimestamp(moment, UTC)
+    except (ValueError, OverflowError, OSError):
+        return moment
+    for _ in range(24 * 7 + 1):
+        if at.hour not in hours_off and at.weekday() not in days_off:
+            return max(moment, at.timestamp())
+        at = at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    return moment
+
+
+def _believed(seconds: float) -> float | None:
+    return min(seconds, LONGEST_STAY_S) if seconds > 0.0 else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float((text or "").strip()[:20])
+    except ValueError:
+        return None
+    return number if 0.0 < number < 1e9 else None

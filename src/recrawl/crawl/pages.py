@@ -1,0 +1,270 @@
+"""Pages: their main text, and a digest of it that stands still when nothing was said.
+
+The main text is what a reader came for: without scripts, navigation, page headers and footers, asides and forms, and
+without what is hidden; headers, footers and asides *inside* an article belong to it. Or it is what a CSS selector
+picks. Block elements become lines.
+
+The digest is taken after replacing what changes by itself: times of day and moments, ages ("5 minutes ago"), dates that
+stand alone on a line or after words such as *updated* or *as of*, long random tokens, and counts of views and likes.
+Prices, other numbers and dates within sentences stay: those are what people watch pages for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from lxml import etree
+
+from recrawl.crawl import urls
+from recrawl.crawl.findings import Findings, UnreadableError
+from recrawl.crawl.text import TITLE_CHARACTERS, clean, visible
+
+FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json",
+                        "application/json+feed"))  # fmt: skip
+MOST_FEEDS = 20
+_DROPPED = frozenset((
+    "script", "style", "noscript", "template", "nav", "form", "button", "select", "textarea", "iframe", "object", "svg",
+    "canvas", "head", "dialog", "menu",
+))  # fmt: skip
+_OUTSIDE = frozenset(("header", "footer", "aside"))
+_ARTICLES = frozenset(("article", "main"))
+_DROPPED_ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "complementary", "dialog"))
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "dd", "details", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
+    "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+))  # fmt: skip
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{1,6})?\.?"
+_ORDINAL = r"[0-9]{1,2}(?:st|nd|rd|th)?"
+_DATE = (
+    r"(?:[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}"
+    rf"|{_ORDINAL} {_MONTH},? [0-9]{{4}}|{_MONTH} {_ORDINAL},? [0-9]{{4}})"
+)
+_ZONE = r"(?: ?(?:UTC|GMT|Z|[A-Z]{3,4}T|[+-][0-9]{2}:?[0-9]{2})\b)?"
+_TIME = rf"[0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?(?: ?[ap]\.?m\.?)?{_ZONE}"
+_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
+_SAID = r"updated|modified|changed|generated|rendered|retrieved|accessed|as of|today is|today:|current date:?"
+_AGE = r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
+_VOLATILE = re.compile(
+    rf"(?P<moment>\b{_WEEKDAY}{_DATE}(?:T| at |,? ?){_TIME})|(?P<time>\b{_TIME}(?![0-9:]))"
+    rf"|(?P<said>\b(?:{_SAID})(?: on)?:? {_WEEKDAY}{_DATE})"
+    rf"|(?P<age>\b(?:[0-9]{{1,5}}|an?|one|few) ?(?:{_AGE}) ago\b|\bjust now\b)"
+    r"|(?P<token>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"
+    r"|(?P<count>\b[0-9][0-9,. ]{0,14}[km]? ?(?:views?|visitors?|reads|likes?|shares?|online|people online)\b)",
+    re.IGNORECASE,
+)
+_DATE_ALONE = re.compile(rf"{_WEEKDAY}{_DATE}", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z0-9+/_=-]{16,512}")
+_HTML = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+
+
+def read_page(body: bytes, url: str, select: str, keep_text: int, raw: bytes | None = None) -> Findings:
+    """What an HTML page says.
+
+    Parameters
+        body: UTF-8
+        select: CSS selector of what counts; empty for the main text
+        keep_text: bytes of the text that is kept; the digest is of all of it
+        raw: the body as it came, where the digest is to be of that
+    """
+    root = _tree(body)
+    if root is None:
+        return Findings(kind="page", digest=digest_of_bytes(body if raw is None else raw))
+    text = "\n".join(_lines_of_picked(root, select) if select else main_lines(root))
+    return Findings(
+        kind="page",
+        title=clean(root.findtext(".//title") or "", TITLE_CHARACTERS),
+        text=bounded(text, keep_text),
+        digest=digest_of_text(text) if raw is None else digest_of_bytes(raw),
+        advertises=advertised(root, url),
+    )
+
+
+def read_text(body: bytes, keep_text: int, raw: bytes | None = None) -> Findings:
+    """What a plain text says.
+
+    Parameters
+        body: UTF-8
+    """
+    text = "\n".join(
+        filter(None, (" ".join(visible(line).split()) for line in body.decode("utf-8", "replace").split("\n")))
+    )
+    digest = digest_of_text(text) if raw is None else digest_of_bytes(raw)
+    return Findings(kind="page", text=bounded(text, keep_text), digest=digest)
+
+
+def main_lines(root: Any) -> list[str]:
+    """The lines of a tree's main text."""
+    return _joined(_pieces(root))
+
+
+def advertised(root: Any, url: str) -> tuple[str, ...]:
+    """The feeds a page names in its head."""
+    base = url
+    found: dict[str, None] = {}
+    for element in root.iter("base", "link"):
+        href = element.get("href")
+        if not href:
+            continue
+        if element.tag == "base":
+            base = urls.join(url, href) or url
+        elif (
+            "alternate" in element.get("rel", "").lower().split() and _media_type(element.get("type", "")) in FEED_TYPES
+        ):
+            target = urls.join(base, href)
+            if target and len(found) < MOST_FEEDS:
+                found[target] = None
+    return tuple(found)
+
+
+def digest_of_text(text: str) -> str:
+    """Of a text, without what changes by itself."""
+    return digest_of_bytes(steady(text).encode("utf-8", "replace"))
+
+
+def digest_of_bytes(body: bytes) -> str:
+    """Of the bytes as they came."""
+    return blake2b(body, digest_size=16).hexdigest()
+
+
+def steady(text: str) -> str:
+    """The text with placeholders for times, ages, stamps of date and random tokens; lines that are only a date go too.
+
+    >>> steady("Updated on 5 May 2026\\n3 minutes ago\\nNow 5.99 until 7 May 2026")
+    '⟨said⟩\\n⟨age⟩\\nNow 5.99 until 7 May 2026'
+    """
+    lines = text.split("\n")
+    return "\n".join(
+        "⟨date⟩" if len(line) < 60 and _DATE_ALONE.fullmatch(line) else _steady_line(line) for line in lines
+    )
+
+
+def bounded(text: str, size: int) -> str:
+    """At most so many bytes of UTF-8, with … where something was cut."""
+    if len(text) * 4 <= size or len(encoded := text.encode("utf-8", "replace")) <= size:
+        return text
+    return encoded[: max(size - 3, 0)].decode("utf-8", "ignore") + "…"
+
+
+def _steady_line(line: str) -> str:
+    if any(character.isdigit() for character in line) or "ago" in line or "just now" in line:
+        line = _VOLATILE.sub(lambda found: f"⟨{found.lastgroup}⟩", line)
+    return _TOKEN.sub(_token_or_word, line) if len(line) >= 16 else line
+
+
+def _token_or_word(found: re.Match[str]) -> str:
+    """A random token mixes digits with letters, and is hexadecimal or mixes cases; words, paths and numbers do not."""
+    word = found[0]
+    digits = sum(character.isdigit() for character in word)
+    letters = sum(character.isalpha() for character in word)
+    hexadecimal = all(character in "0123456789abcdefABCDEF" for character in word)
+    mixed = len(word) >= 20 and "/" not in word and word != word.lower() and word != word.upper()
+    return "⟨token⟩" if digits >= 3 and letters >= 3 and (hexadecimal or mixed) else word
+
+
+def _tree(body: bytes) -> Any:
+    try:
+        return etree.fromstring(body, _HTML) if body.strip() else None
+    except (etree.XMLSyntaxError, etree.ParserError, ValueError):
+        return None
+
+
+def _lines_of_picked(root: Any, select: str) -> list[str]:
+    picked = picked_elements(root, select)
+    if not picked:
+        raise UnreadableError(f"the selector {select[:200]!r} picks nothing on this page")
+    inside: set[Any] = set()
+    lines: list[str] = []
+    for element in picked:
+        if not any(ancestor in inside for ancestor in element.iterancestors()):
+            inside.add(element)
+            lines.extend(_joined(_pieces(element, everything=True)))
+    return lines
+
+
+def picked_elements(root: Any, select: str) -> list[Any]:
+    """What a CSS selector picks; UnreadableError if it is none."""
+    from cssselect import GenericTranslator, SelectorError
+
+    try:
+        return list(root.xpath(GenericTranslator().css_to_xpath(select)))
+    except (SelectorError, etree.XPathError) as error:
+        raise UnreadableError(f"the selector {select[:200]!r} is not a CSS selector: {error}") from error
+
+
+def _pieces(root: Any, everything: bool = False) -> Iterator[str]:
+    """The text in document order, a line break around every block; without recursion, whatever the depth.
+
+    Parameters
+        everything: keep headers, forms and the like, as for what a selector picked
+    """
+    dropped_until = None
+    articles = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        tag = element.tag
+        if event == "start":
+            if dropped_until is not None:
+                continue
+            if element is not root and _is_dropped(element, tag, articles > 0 or everything, everything):
+                dropped_until = element
+                continue
+            articles += tag in _ARTICLES
+            if tag in _BLOCKS:
+                yield "\n"
+            if element.text:
+                yield element.text
+            continue
+        if dropped_until is element:
+            dropped_until = None
+        elif dropped_until is None:
+            articles -= tag in _ARTICLES
+            if tag in _BLOCKS:
+                yield "\n"
+        if dropped_until is None and element.tail and element is not root:
+            yield element.tail
+
+
+def _is_dropped(element: Any, tag: Any, inside_article: bool, everything: bool) -> bool:
+    if not isinstance(tag, str):
+        return True
+    if tag in _DROPPED:
+        return not everything or tag in ("script", "style", "template", "noscript", "head")
+    if tag in _OUTSIDE and not inside_article:
+        return True
+    if not element.attrib:
+        return False
+    role = element.get("role")
+    if role is not None and not everything and role.lower() in _DROPPED_ROLES and not inside_article:
+        return True
+    style = element.get("style")
+    return (
+        element.get("hidden") is not None
+        or element.get("aria-hidden") == "true"
+        or (style is not None and _HIDDEN_STYLE.search(style) is not None)
+    )
+
+
+def _joined(pieces: Iterator[str]) -> list[str]:
+    """Lines from pieces: a piece that is a line break ends one, white space within a line is one space."""
+    lines: list[str] = []
+    line: list[str] = []
+    for piece in pieces:
+        if piece != "\n":
+            line.append(piece)
+            continue
+        if line:
+            text = " ".join(visible("".join(line)).split())
+            if text:
+                lines.append(text)
+            line = []
+    text = " ".join(visible("".join(line)).split())
+    return [*lines, text] if text else lines
+
+
+def _media_type(value: str) -> str:
+    return value.partition(";")[0].strip().lower()

@@ -1,0 +1,197 @@
+"""Reading that never holds up the loop: small documents at once, large ones in a process of their own.
+
+A process, because parsing holds the interpreter for as long as it takes, and because a document may be made to take
+forever or all memory. It is a fresh interpreter fed through pipes, not a fork (the crawler has threads) and not
+`multiprocessing` (which would run the caller's own main module again). It is started on first need. One that exceeds
+the time or dies is killed and replaced, and only the document it was reading is lost.
+
+Results come back in slices, decoded one at a time with the loop let in between, so that fifty thousand items cost many
+short moments instead of one long one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO
+
+import msgspec
+
+from recrawl.crawl.findings import Findings, FoundItem, UnreadableError
+from recrawl.crawl.reading import Document, NeedsPatience, read
+
+SLICE = 1000
+"""Items decoded at a stretch."""
+MEMORY = 2 << 30
+"""Bytes of address space a reading process may take."""
+_LENGTH = struct.Struct("<Q")
+_COMMAND = "from recrawl.crawl.readers import serve; serve()"
+
+
+class Readers:
+    """Reads documents, each within a bounded time.
+
+    Parameters
+        workers: processes for large documents
+        large: bytes from which a document goes to a process; pages count four times, their trees being slower to walk
+        timeout_s: for a large document, waiting not included
+    """
+
+    def __init__(self, workers: int = 1, large: int = 256_000, timeout_s: float = 30.0) -> None:
+        self._large = large
+        self._timeout_s = timeout_s
+        self._workers = [_Worker() for _ in range(workers)]
+        self._free: asyncio.Queue[_Worker] | None = None
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="reader")
+
+    async def read(self, document: Document) -> Findings:
+        """What it says; UnreadableError if it cannot be read, or not in time."""
+        if len(document.body) < self._large:
+            try:
+                return read(document, patience=False)
+            except NeedsPatience:
+                pass
+        return await self._read_elsewhere(document)
+
+    async def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers:
+            worker.kill()
+        await asyncio.to_thread(self._threads.shutdown)
+
+    async def _read_elsewhere(self, document: Document) -> Findings:
+        if self._free is None:
+            self._free = asyncio.Queue()
+            for each in self._workers:
+                self._free.put_nowait(each)
+        worker = await self._free.get()
+        try:
+            slices = await self._answer(worker, document)
+        finally:
+            self._free.put_nowait(worker)
+        return await _put_together(slices)
+
+    async def _answer(self, worker: _Worker, document: Document) -> list[bytes]:
+        loop = asyncio.get_running_loop()
+        asked = loop.run_in_executor(self._threads, worker.ask, document)
+        try:
+            return await asyncio.wait_for(asyncio.shield(asked), self._timeout_s)
+        except TimeoutError:
+            raise UnreadableError(f"reading it took more than {self._timeout_s:g} s") from None
+        except (OSError, EOFError, ValueError) as error:
+            raise UnreadableError("reading it took more memory than allowed, or broke the reader") from error
+        finally:
+            if not asked.done() or asked.cancelled() or asked.exception() is not None:
+                worker.kill()
+                await asyncio.wait([asked])
+                asked.cancelled() or asked.exception()
+
+
+class _Worker:
+    """One process, and the pipes to it; used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, document: Document) -> list[bytes]:
+        """Send a document, wait for the slices of the answer."""
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        _send(process.stdin, msgspec.msgpack.encode(msgspec.structs.replace(document, body=b"")))
+        _send(process.stdin, document.body)
+        process.stdin.flush()
+        count = _LENGTH.unpack(_exactly(process.stdout, _LENGTH.size))[0]
+        return [_receive(process.stdout) for _ in range(count)]
+
+    def kill(self) -> None:
+        """End it; whoever waits for its answer meets the end of the pipe."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _COMMAND],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        return self._process
+
+
+def serve() -> None:
+    """What a reading process does: read documents from its standard input until that ends."""
+    _limit_memory()
+    wanted, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr
+    while True:
+        try:
+            settings = _receive(wanted)
+        except EOFError:
+            return
+        document = msgspec.msgpack.decode(settings, type=Document)
+        answer = _answered(msgspec.structs.replace(document, body=_receive(wanted)))
+        answers.write(_LENGTH.pack(len(answer)))
+        for part in answer:
+            _send(answers, part)
+        answers.flush()
+
+
+def _answered(document: Document) -> list[bytes]:
+    """The head of the findings or the complaint, then slices of the items."""
+    encode: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
+    try:
+        findings = read(document)
+    except UnreadableError as error:
+        return [encode(str(error))]
+    items = findings.items
+    head = encode(msgspec.structs.replace(findings, items=()))
+    return [head, *(encode(items[start : start + SLICE]) for start in range(0, len(items), SLICE))]
+
+
+_HEAD: msgspec.msgpack.Decoder[Findings | str] = msgspec.msgpack.Decoder(Findings | str)
+_ITEMS: msgspec.msgpack.Decoder[list[FoundItem]] = msgspec.msgpack.Decoder(list[FoundItem])
+
+
+async def _put_together(slices: list[bytes]) -> Findings:
+    head = _HEAD.decode(slices[0])
+    if isinstance(head, str):
+        raise UnreadableError(head)
+    items: list[FoundItem] = []
+    for part in slices[1:]:
+        items += _ITEMS.decode(part)
+        await asyncio.sleep(0)
+    return msgspec.structs.replace(head, items=tuple(items))
+
+
+def _send(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(data)))
+    pipe.write(data)
+
+
+def _receive(pipe: IO[bytes]) -> bytes:
+    return _exactly(pipe, _LENGTH.unpack(_exactly(pipe, _LENGTH.size))[0])
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    except (ImportError, ValueError, OSError):
+        return

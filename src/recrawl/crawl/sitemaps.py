@@ -1,0 +1,189 @@
+"""Sitemaps of the sitemaps.org protocol: lists of URLs, indexes of lists, news sitemaps, plain text.
+
+What counts as an item. A sitemap's news are URLs newly listed and URLs newly modified, so an item is a URL *with its
+lastmod*: when lastmod moves, the item is new. Two exceptions keep this honest. An article of a news sitemap is known by
+its URL alone, because it is dated by its publication. And a lastmod shared by more than half of a list of ten or more
+is the stamp of whoever generated the list, not of a change; such URLs are known by themselves alone. With the switch
+`lastmod` off, all are.
+
+Cross-host rule. A sitemap speaks for its own host only: URLs elsewhere are dropped and counted. http and https on their
+default ports count as one site, since most hosts moved from one to the other and left their lists behind. The
+protocol's rule on directories is not applied: robots.txt may lift it, as search engines do for everybody.
+
+The document is streamed and every element forgotten once read, so memory grows with what is found alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+from lxml import etree
+
+from recrawl.config import HintSwitches
+from recrawl.crawl import dates, decoding, hints, urls
+from recrawl.crawl.feeds import key_of, once
+from recrawl.crawl.findings import Findings, FoundItem, Hints, UnreadableError
+from recrawl.crawl.text import TITLE_CHARACTERS, clean
+
+MOST_URLS = 100_000
+"""Twice what the protocol allows."""
+STAMP_LEAST = 10
+_TAGS = ("{*}url", "{*}sitemap")
+
+
+class _Tally:
+    """What was met on the way through a list."""
+
+    def __init__(self, url: str) -> None:
+        self.site = _site(url)
+        self.listed: list[FoundItem] = []
+        self.stamps: list[str] = []
+        self.children: dict[str, None] = {}
+        self.frequencies: set[str] = set()
+        self.elsewhere = 0
+        self.cut = False
+
+
+def read_sitemap(body: bytes, url: str, now: float, switches: HintSwitches) -> Findings:
+    """What a sitemap or an index of sitemaps holds.
+
+    Parameters
+        body: UTF-8, starting with the document
+        now: of the fetch, Unix seconds; nothing is dated later
+    """
+    decoding.refuse_entities(body, "the sitemap")
+    tally = _Tally(url)
+    broken = False
+    try:
+        for element in _elements(body):
+            if len(tally.listed) + len(tally.children) >= MOST_URLS:
+                tally.cut = True
+                break
+            _take(element, url, now, switches, tally)
+    except etree.XMLSyntaxError as error:
+        broken = True
+        if not tally.listed and not tally.children:
+            raise UnreadableError(f"not a readable sitemap: {str(error)[:200]}") from error
+    return Findings(
+        kind="sitemap",
+        items=_items(tally, switches),
+        children=tuple(tally.children),
+        hints=Hints(period_s=hints.of_changefreq(tally.frequencies)),
+        remark=_remark(tally, broken),
+    )
+
+
+def read_text_sitemap(body: bytes, url: str) -> Findings:
+    """What a list with one URL per line holds; UnreadableError if its first line is none."""
+    tally = _Tally(url)
+    for line in body.decode("utf-8", "replace").split("\n"):
+        text = line.strip()
+        if not text:
+            continue
+        if not text.startswith(("http://", "https://")):
+            if tally.listed or tally.elsewhere:
+                continue
+            raise UnreadableError("not a sitemap: neither XML nor one URL per line")
+        _list(tally, urls.join(url, text), "", "", None, "")
+        if len(tally.listed) >= MOST_URLS:
+            tally.cut = True
+            break
+    return Findings(kind="sitemap", items=once(tally.listed), remark=_remark(tally, False))
+
+
+def _elements(body: bytes) -> Iterator[Any]:
+    events = etree.iterparse(
+        BytesIO(body), events=("end",), tag=_TAGS, encoding="utf-8", resolve_entities=False, load_dtd=False,
+        no_network=True, huge_tree=False, recover=True, remove_comments=True, remove_pis=True, collect_ids=False,
+    )  # fmt: skip
+    for _, element in events:
+        yield element
+        element.clear()
+        parent = element.getparent()
+        if parent is not None:
+            while element.getprevious() is not None:
+                del parent[0]
+    if events.error_log and not events.root:  # a document of nothing but errors
+        raise UnreadableError("not a readable sitemap: " + str(events.error_log[0].message)[:200])
+
+
+def _take(element: Any, url: str, now: float, switches: HintSwitches, tally: _Tally) -> None:
+    loc = lastmod = title = published = None
+    for child in element:
+        tag = child.tag
+        if not isinstance(tag, str):
+            continue
+        name = tag.rpartition("}")[2]
+        if name == "loc" and loc is None:
+            loc = child.text
+        elif name == "lastmod":
+            lastmod = child.text
+        elif name == "changefreq" and switches.changefreq:
+            tally.frequencies.add((child.text or "").strip().lower()[:20])
+        elif name == "news":
+            title, published = _news(child)
+    target = urls.join(url, loc.strip()) if loc else None
+    if element.tag.endswith("sitemap"):
+        if target and _site(target) == tally.site:
+            tally.children[target] = None
+        elif target:
+            tally.elsewhere += 1
+        return
+    stamp = (lastmod or "").strip()[:40] if switches.lastmod and published is None else ""
+    moment = dates.parse(published or stamp)
+    _list(tally, target, stamp, title or "", None if moment is None else min(moment, now), loc or "")
+
+
+def _list(tally: _Tally, target: str | None, stamp: str, title: str, moment: float | None, loc: str) -> None:
+    if target is None or _site(target) != tally.site:
+        tally.elsewhere += bool(target)
+        return
+    cleaned = clean(title, TITLE_CHARACTERS) if title else ""
+    tally.listed.append(FoundItem(key=key_of(target, "", "", ""), title=cleaned, link=target, published=moment))
+    tally.stamps.append(stamp)
+
+
+def _news(element: Any) -> tuple[str | None, str | None]:
+    title = published = None
+    for child in element:
+        name = child.tag.rpartition("}")[2] if isinstance(child.tag, str) else ""
+        if name == "title":
+            title = child.text
+        elif name == "publication_date":
+            published = child.text
+    return title, published
+
+
+def _items(tally: _Tally, switches: HintSwitches) -> tuple[FoundItem, ...]:
+    """The URLs, each with its lastmod in its key unless that is the stamp of a whole list."""
+    if not switches.lastmod or not any(tally.stamps):
+        return once(tally.listed)
+    counts = Counter(tally.stamps)
+    half = len(tally.stamps) / 2
+    stamps = {stamp for stamp, count in counts.items() if not stamp or (count > half and count >= STAMP_LEAST)}
+    return once(
+        item if stamp in stamps else FoundItem(key=f"{item.key} {stamp}", title=item.title, link=item.link,
+                                               published=item.published)
+        for item, stamp in zip(tally.listed, tally.stamps, strict=True)
+    )  # fmt: skip
+
+
+def _site(url: str) -> tuple[str, int | None]:
+    """Host and port, the default ports of http and https being one."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port
+
+
+def _remark(tally: _Tally, broken: bool) -> str:
+    remarks = []
+    if tally.cut:
+        remarks.append(f"cut off after {MOST_URLS} URLs")
+    if tally.elsewhere:
+        remarks.append(f"{tally.elsewhere} URLs of other hosts were dropped")
+    if broken:
+        remarks.append("the sitemap is malformed; what could be read was read")
+    return "; ".join(remarks)

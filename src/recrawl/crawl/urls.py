@@ -1,0 +1,186 @@
+"""One spelling per address, so that a source is never in the catalogue twice under two spellings.
+
+Canonical means: http or https; host in lower case and, where it is not ASCII, in IDNA; no default port, no fragment, no
+dot segments; percent-encoding in upper case and only where it is needed; `/` for an empty path. What could name another
+document is left alone: the query, tracking parameters included, and the case of the path.
+
+An address with a user name or password is refused: addresses are shown, logged and exported, secrets are not. A source
+that needs credentials gets them as a header of its own (`--header 'Authorization: …'`), which goes to its origin only.
+Links found in documents are the web's, not the owner's: `join` drops credentials from them without a word.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from functools import lru_cache
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import idna
+
+from recrawl.errors import ParameterError
+
+LONGEST = 4096
+"""Characters; what is longer is refused, as most servers do."""
+EXPECTED = "an http or https address such as https://example.org/feed.xml"
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.IGNORECASE | re.DOTALL)
+_PORT_FOLLOWS = re.compile(r"[0-9]{1,5}(?:[/?#]|\Z)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMBER_LIKE = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_NOT_IN_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]|%(?![0-9A-Fa-f]{2})")
+_NOT_IN_QUERY = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})")
+_PLAIN = re.compile(
+    r"(?:https?://(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z](?:-*[a-z0-9]+)*)?(/[A-Za-z0-9\-._~/]*)(?:\?[A-Za-z0-9\-._~=&;+,:@/]+)?"
+)
+"""Addresses, and paths alone, that need nothing done to them where no segment starts with a dot."""
+
+
+def normalise(text: str) -> str:
+    """The one spelling of an address; a missing scheme is https, `feed:` and `feed://` are http as their makers meant.
+
+    >>> normalise("HTTP://Example.org:80/a/../b?x=1#top"), normalise("example.org/feed"), normalise("feed:https://a.de")
+    ('http://example.org/b?x=1', 'https://example.org/feed', 'https://a.de/')
+    """
+    parts = _split(_with_scheme(text.strip()), text)
+    if parts.username is not None or parts.password is not None:
+        raise ParameterError("url", "an address without user name and password (give --header 'Authorization: …')",
+                             _shown(text.rpartition("@")[2]))  # fmt: skip
+    return _canonical(parts, text)
+
+
+def join(base: str, href: str) -> str | None:
+    """Where a link found in the document at `base` leads, in one spelling; None unless to http or https.
+
+    >>> join("https://example.org/a/", "../b c#x"), join("https://example.org/", "mailto:me@example.org")
+    ('https://example.org/b%20c', None)
+    """
+    if len(href) <= LONGEST and (plain := _PLAIN.fullmatch(href)) and "/." not in plain[1] and href[:2] != "//":
+        return href if href[0] == "h" else _base_origin(base) + href
+    href = _CONTROL.sub("", href.strip()) if len(href) <= 2 * LONGEST else ""
+    if not href:
+        return None
+    try:
+        absolute = urljoin(base, href)
+        return _canonical(_split(absolute, absolute), absolute)
+    except ValueError:
+        return None
+
+
+def host(url: str) -> str:
+    """The host of a normalised address, without port: what politeness is counted by."""
+    return urlsplit(url).hostname or ""
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port where it is not the default: what headers and robots.txt belong to.
+
+    >>> origin("https://example.org:8443/a?b"), origin("https://example.org/a")
+    ('https://example.org:8443', 'https://example.org')
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+@lru_cache(maxsize=256)
+def _base_origin(base: str) -> str:
+    return origin(base)
+
+
+def _with_scheme(text: str) -> str:
+    if text.startswith("//"):
+        return "https:" + text
+    found = _SCHEME.match(text)
+    if found is None or _PORT_FOLLOWS.match(found[2]):
+        if found is None and "." not in re.split(r"[/?#]", text)[0] and not text.startswith("localhost"):
+            raise ParameterError("url", EXPECTED, _shown(text))
+        return "https://" + text
+    scheme, rest = found[1].lower(), found[2]
+    if scheme == "feed":
+        return "http:" + rest if rest.startswith("//") else _with_scheme(rest)
+    if scheme not in DEFAULT_PORTS:
+        raise ParameterError("url", EXPECTED, _shown(text))
+    return text if rest.startswith("//") else f"{scheme}://{rest.lstrip('/')}"
+
+
+def _split(absolute: str, given: str) -> SplitResult:
+    if len(absolute) > LONGEST or _CONTROL.search(absolute):
+        raise ParameterError("url", f"{EXPECTED}, of at most {LONGEST} plain characters", _shown(given))
+    before, mark, query = absolute.partition("?")
+    try:
+        return urlsplit(before.replace("\\", "/") + mark + query)
+    except ValueError as error:
+        raise ParameterError("url", EXPECTED, _shown(given)) from error
+
+
+def _canonical(parts: SplitResult, given: str) -> str:
+    try:
+        name, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ParameterError("url", EXPECTED, _shown(given)) from error
+    if parts.scheme not in DEFAULT_PORTS or not name or port == 0:
+        raise ParameterError("url", EXPECTED, _shown(given))
+    where = _canonical_host(name, given) + ("" if port in (None, DEFAULT_PORTS[parts.scheme]) else f":{port}")
+    path = _without_dots(_escaped(parts.path, _NOT_IN_PATH)) or "/"
+    query = "?" + _escaped(parts.query, _NOT_IN_QUERY) if parts.query else ""
+    url = f"{parts.scheme}://{where}{path}{query}"
+    if len(url) > LONGEST:
+        raise ParameterError("url", f"an address of at most {LONGEST} characters", _shown(given))
+    return url
+
+
+def _canonical_host(name: str, given: str) -> str:
+    """An address literal, or a name of valid labels; numbers that only some resolvers read as addresses are refused."""
+    try:
+        if ":" in name:
+            return f"[{ipaddress.IPv6Address(name).compressed}]"
+        if not name.isascii():
+            name = idna.encode(name, uts46=True).decode("ascii")
+        name = name.lower().removesuffix(".")
+        labels = name.split(".")
+        if _NUMBER_LIKE.fullmatch(labels[-1]):
+            return str(ipaddress.IPv4Address(name))
+    except (ValueError, UnicodeError) as error:
+        raise ParameterError("url", "an address with a valid host name", _shown(given)) from error
+    if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise ParameterError("url", "an address with a valid host name", _shown(given))
+    return name
+
+
+def _escaped(text: str, forbidden: re.Pattern[str]) -> str:
+    if "%" in text:
+        text = _ESCAPE.sub(_plain_or_upper, text)
+    return forbidden.sub(_percent, text)
+
+
+def _plain_or_upper(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 16))
+    return character if character in _UNRESERVED else escape[0].upper()
+
+
+def _percent(character: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in character[0].encode("utf-8", "replace"))
+
+
+def _without_dots(path: str) -> str:
+    """RFC 3986, 5.2.4, for an absolute path."""
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for segment in segments:
+        if segment == "..":
+            kept[-1:] = []
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 200 else text[:200] + "…")
