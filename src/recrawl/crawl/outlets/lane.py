@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from random import Random
 from typing import NamedTuple
+
+import structlog
 
 from recrawl.clock import Clock
 from recrawl.crawl.events import heading
@@ -20,8 +21,6 @@ LONGEST_ASKED_S = 3600.0
 """A receiver that asks for a longer wait is asked again after this one."""
 MOST_BYTES = 1_000_000
 """Of events in one delivery; a single larger one goes alone."""
-
-log = logging.getLogger(__name__)
 
 
 class Standing(NamedTuple):
@@ -70,6 +69,7 @@ class Lane:
         self._position = self._recorded = 0
         self._delivered = self._skipped = self._failures = self._refusals = 0
         self._error, self._caught_up, self._closed = "", False, False
+        self._log = structlog.get_logger("recrawl").bind(outlet=outlet.name)
 
     @property
     def standing(self) -> Standing:
@@ -132,7 +132,7 @@ class Lane:
         except NotDeliveredError as error:
             return await self._later(error)
         except Exception as error:  # a fault of one outlet stops neither the crawl nor the others
-            log.exception("%s: unexpected", self.outlet.name)
+            self._log.exception("delivery failed")
             return await self._later(NotDeliveredError(f"unexpected: {error!r}"))
         else:
             await self._arrived(events)
@@ -140,7 +140,7 @@ class Lane:
 
     async def _arrived(self, events: list[Event]) -> None:
         if self._failures:
-            log.warning("%s: delivering again", self.outlet.name)
+            self._log.info("delivers again")
         self._delivered += len(events)
         self._size = min(2 * self._size, self.outlet.batch)
         await self._passed(events[-1].seq)
@@ -160,7 +160,7 @@ class Lane:
             self._recorded = self._position
         except StoreError as error:
             self._error = str(error)
-            log.warning("%s: cannot note what was delivered: %s", self.outlet.name, error)
+            self._log.warning("what was delivered could not be noted", reason=str(error))
 
     async def _later(self, error: NotDeliveredError) -> bool:
         """Wait, and try the same again; at the end there is no waiting, and the events are left for the next run."""
@@ -179,7 +179,7 @@ class Lane:
         self._refusals += 1
         self._note(error)
         if self._refusals >= error.tries:
-            log.warning("%s: passing over %s after %d tries: %s", self.outlet.name, _id(events[0]), error.tries, error)
+            self._log.warning("an event is passed over", id=_id(events[0]), tries=error.tries, reason=str(error))
             self._skipped += 1
             await self._passed(events[0].seq)
         elif not self._ending.is_set():
@@ -190,11 +190,11 @@ class Lane:
         self._failures += 1
         self._error = str(error)
         if self._failures & (self._failures - 1) == 0:  # the 1st, 2nd, 4th, 8th … in a row
-            log.warning("%s: %s (try %d)", self.outlet.name, error, self._failures)
+            self._log.warning("not delivered, will be tried again", reason=str(error), failures=self._failures)
 
     def _close(self, error: NotDeliveredError) -> None:
         self._error, self._closed = str(error), True
-        log.warning("%s: stopped: %s; what is left waits in the store", self.outlet.name, error)
+        self._log.warning("stopped; what is left waits in the store", reason=str(error))
 
     async def _pause(self, asked_s: float | None) -> None:
         """Back off, or as long as asked to; until the end at most."""

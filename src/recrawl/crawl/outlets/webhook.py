@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ import aiohttp
 from recrawl.clock import Clock
 from recrawl.crawl.events import without_credentials
 from recrawl.crawl.outlets.base import BATCH, NotDeliveredError, RefusedError
+from recrawl.crawl.politeness import retry_after_s
 from recrawl.errors import ParameterError
 from recrawl.store.base import Event
 
@@ -63,7 +63,9 @@ class WebhookOutlet:
         if status in REFUSALS:
             raise RefusedError(f"answered {status}", TRIES)
         if not 200 <= status < 300:
-            raise NotDeliveredError(f"answered {status}{_advice(status)}", self._wait(retry_after))
+            raise NotDeliveredError(
+                f"answered {status}{_advice(status)}", retry_after_s(retry_after, self._clock.now())
+            )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -82,16 +84,6 @@ class WebhookOutlet:
         async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as answer:
             await answer.content.read(ANSWER_BYTES)
             return answer.status, answer.headers.get("Retry-After", "")
-
-    def _wait(self, retry_after: str) -> float | None:
-        """Seconds a Retry-After asks for: a number, or a date; None for anything else."""
-        text = retry_after.strip()
-        if text.isascii() and text.isdigit():
-            return float(text[:12])
-        try:
-            return max(parsedate_to_datetime(text).timestamp() - self._clock.now(), 0.0)
-        except (ValueError, OverflowError):
-            return None
 
 
 def signature(secret: bytes, body: bytes) -> str:
