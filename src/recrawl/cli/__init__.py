@@ -13,12 +13,28 @@ from importlib import import_module
 import click
 
 from recrawl import __version__
+from recrawl.cli.options import config_option
 from recrawl.errors import RecrawlError
 
 COMMANDS = {
     "demo": "recrawl.cli.demo",
+    "add": "recrawl.cli.add",
+    "import": "recrawl.cli.import_",
+    "export": "recrawl.cli.export",
+    "sources": "recrawl.cli.sources",
+    "pause": "recrawl.cli.pause",
+    "remove": "recrawl.cli.remove",
+    "status": "recrawl.cli.status",
+    "explain": "recrawl.cli.explain",
+    "items": "recrawl.cli.items",
+    "search": "recrawl.cli.search",
+    "whatif": "recrawl.cli.whatif",
+    "vacuum": "recrawl.cli.vacuum",
+    "config": "recrawl.cli.config",
+    "run": "recrawl.cli.run",
     "reproduce": "recrawl.cli.reproduce",
     "replay": "recrawl.cli.replay",
+    "synthweb": "recrawl.cli.synthweb",
 }
 USER_ERROR, INTERRUPTED = 2, 130
 
@@ -42,6 +58,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="recrawl", message="%(prog)s %(version)s")
+@config_option
 def recrawl() -> None:
     """Decide what to recrawl, and when, so that every fetch counts."""
 
