@@ -1,0 +1,247 @@
+"""What `recrawl run` shows: a live view in a terminal, plain lines elsewhere, JSON lines for programs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recrawl.units import show_duration, show_rate
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.live import Live
+
+    from recrawl.config import Config
+    from recrawl.crawl.pipeline import Crawler
+    from recrawl.store.base import Crawl, Source
+
+LIVE_S, LINE_S = 0.25, 10.0
+"""Seconds between two looks of the live view, and between two plain lines."""
+MARKS = {"new": "+", "changed": "~", "unchanged": "·", "first": "*", "failed": "!", "refused": "x"}
+
+
+class Face(Protocol):
+    """How a run is shown."""
+
+    def begin(self, config: Config) -> None:
+        """Before loading."""
+        ...
+
+    async def follow(self, crawler: Crawler) -> None:
+        """While it runs; cancelled at the end."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something a person should know now."""
+        ...
+
+    def end(self, crawler: Crawler) -> None:
+        """The summary."""
+        ...
+
+
+def face(*, as_json: bool, quiet: bool) -> Face:
+    """The view that suits where the output goes; `quiet` where standard output belongs to the events."""
+    if as_json:
+        return JsonLines(sys.stderr if quiet else sys.stdout)
+    if sys.stderr.isatty() and sys.stdout.isatty() and not quiet:
+        return LiveView()
+    return PlainLines(sys.stderr if quiet else sys.stdout)
+
+
+def figures(crawler: Crawler, seconds: float) -> dict[str, Any]:
+    """The state of a run in numbers."""
+    tally, purse = crawler.tally, crawler.purse
+    return {
+        "seconds": round(seconds, 3),
+        "sources": tally.sources,
+        "requests": tally.requests,
+        "spent": round(purse.spent, 6),
+        "budget_per_s": purse.per_second,
+        "budget_used": round(purse.spent / max(purse.per_second * seconds, 1e-9), 4),
+        "crawls": tally.crawls,
+        "new_items": tally.new,
+        "changed": tally.changed,
+        "unchanged": tally.unchanged,
+        "failed": tally.failed,
+        "refused": tally.refused,
+        "captured": round(tally.captured, 6),
+        "per_fetch": round(tally.captured / max(tally.requests, 1), 6),
+        "price": None if tally.price != tally.price else tally.price,
+        "in_flight": tally.in_flight,
+        "trouble": tally.trouble,
+    }
+
+
+class _Timed:
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.budget = ""
+
+    def begin(self, config: Config) -> None:
+        self.budget = show_rate(config.budget_per_s)
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
+class JsonLines(_Timed):
+    """One JSON object per line: `{"type": "status" | "note" | "summary", …}`."""
+
+    def __init__(self, out: Any) -> None:
+        super().__init__()
+        self.out = out
+
+    async def follow(self, crawler: Crawler) -> None:
+        """A status now and then."""
+        while True:
+            await asyncio.sleep(LINE_S)
+            self._write({"type": "status", **figures(crawler, self.seconds())})
+
+    def note(self, text: str) -> None:
+        """As an object."""
+        self._write({"type": "note", "text": text})
+
+    def end(self, crawler: Crawler) -> None:
+        """The summary."""
+        self._write({"type": "summary", **figures(crawler, self.seconds())})
+
+    def _write(self, what: dict[str, Any]) -> None:
+        import msgspec
+
+        self.out.write(msgspec.json.encode(what).decode() + "\n")
+        self.out.flush()
+
+
+class PlainLines(_Timed):
+    """A line every few seconds."""
+
+    def __init__(self, out: Any) -> None:
+        super().__init__()
+        self.out = out
+
+    def begin(self, config: Config) -> None:
+        """Say what begins."""
+        super().begin(config)
+        self.note(f"crawling {config.store} at {self.budget}")
+
+    async def follow(self, crawler: Crawler) -> None:
+        """A line now and then."""
+        while True:
+            await asyncio.sleep(LINE_S)
+            self.note(self._line(crawler))
+
+    def note(self, text: str) -> None:
+        """As it is."""
+        self.out.write(text + "\n")
+        self.out.flush()
+
+    def end(self, crawler: Crawler) -> None:
+        """The last line."""
+        self.note("done: " + self._line(crawler))
+
+    def _line(self, crawler: Crawler) -> str:
+        now = figures(crawler, self.seconds())
+        price = "–" if now["price"] is None else f"{now['price']:.3g}"
+        text = (
+            f"{show_duration(now['seconds'])}: {now['requests']} requests ({now['budget_used']:.0%} of the budget), "
+            f"{now['new_items']} new, {now['changed']} changed, {now['failed']} failed, "
+            f"captured {now['captured']:.4g} ({now['per_fetch']:.3g} per request), price {price}"
+        )
+        return f"{text}; nothing is fetched: {now['trouble']}" if now["trouble"] else text
+
+
+class LiveView(_Timed):
+    """The whole run on one screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live: Live | None = None
+        self.remark = ""
+
+    async def follow(self, crawler: Crawler) -> None:
+        """Redraw a few times a second."""
+        from rich.live import Live
+
+        with Live(self._screen(crawler), auto_refresh=False, transient=True) as self.live:
+            while True:
+                self.live.update(self._screen(crawler), refresh=True)
+                await asyncio.sleep(LIVE_S)
+
+    def note(self, text: str) -> None:
+        """Under the figures."""
+        self.remark = text
+
+    def end(self, crawler: Crawler) -> None:
+        """The summary stays on the screen."""
+        from rich.console import Console
+
+        Console(highlight=False).print(self._screen(crawler))
+
+    def _screen(self, crawler: Crawler) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        parts: list[Any] = [self._summary(crawler), self._latest(crawler), self._hosts(crawler)]
+        errors = [_crawl_line(source, crawl) for source, crawl in list(crawler.tally.errors)[-3:]]
+        if errors:
+            parts.append(Text("errors", style="bold"))
+            parts.extend(errors)
+        trouble = crawler.tally.trouble
+        if trouble:
+            parts.append(Text(f"nothing is fetched: {trouble}", style="bold dark_orange"))
+        if self.remark:
+            parts.append(Text(self.remark, style="bold"))
+        return Group(*parts)
+
+    def _summary(self, crawler: Crawler) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        now = figures(crawler, self.seconds())
+        grid = Table(box=SIMPLE_HEAD, title=f"recrawl at {self.budget}", title_justify="left", title_style="bold")
+        price = "–" if now["price"] is None else f"{now['price']:.3g}"
+        cells = (
+            ("time", show_duration(now["seconds"])),
+            ("sources", str(now["sources"])),
+            ("requests", str(now["requests"])),
+            ("of budget", f"{now['budget_used']:.0%}"),
+            ("new items", str(now["new_items"])),
+            ("changed", str(now["changed"])),
+            ("failed", str(now["failed"] + now["refused"])),
+            ("captured", f"{now['captured']:.4g}"),
+            ("per request", f"{now['per_fetch']:.3g}"),
+            ("price", price),
+        )
+        for name, _ in cells:
+            grid.add_column(name, justify="right")
+        grid.add_row(*(value for _, value in cells))
+        return grid
+
+    def _latest(self, crawler: Crawler) -> Group:
+        from rich.console import Group
+
+        return Group(*(_crawl_line(source, crawl) for source, crawl in list(crawler.tally.latest)[-8:]))
+
+    def _hosts(self, crawler: Crawler) -> Any:
+        from rich.text import Text
+
+        slow = ", ".join(f"{host} {show_duration(seconds)}" for host, seconds in crawler.tally.slowest(3))
+        return Text(f"slowest hosts: {slow}" if slow else "", style="dim", no_wrap=True, overflow="ellipsis")
+
+
+def _crawl_line(source: Source, crawl: Crawl) -> Any:
+    from rich.text import Text
+
+    from recrawl.crawl.text import clean
+
+    found = f"{crawl.new} new" if crawl.outcome in ("new", "first") else crawl.outcome
+    name = clean(source.title, 60) or source.url
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append(f" {MARKS[crawl.outcome]} ", style="dark_orange" if crawl.error else "bold")
+    line.append(f"{found:<12}")
+    line.append(name)
+    line.append(f"  {clean(crawl.error, 120)}" if crawl.error else f"  worth {crawl.captured:.3g}", style="dim")
+    return line

@@ -1,0 +1,103 @@
+"""`recrawl run`: crawl, within the budget, until stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from recrawl.cli.options import settings, store_options
+
+if TYPE_CHECKING:
+    from recrawl.cli.live import Face
+    from recrawl.config import Config
+    from recrawl.crawl.pipeline import Crawler
+
+EXIT_INTERRUPTED = 130
+
+
+@click.command(name="run", short_help="Crawl, within the budget, until stopped.")
+@click.option("--budget", help="Requests that may be sent: 60/min, 5/s, 20000/day.")
+@click.option("--for", "duration", metavar="TIME", help="Stop after this time: 10m, 2h.")
+@click.option("--once", is_flag=True, help="Fetch every source that may be fetched once, and stop.")
+@click.option("--events", metavar="FILE", help="Append one JSON line per new item or change; - for standard output.")
+@click.option("--webhook", metavar="URL", help="Post what is found there.")
+@click.option(
+    "--exec", "command_line", metavar="COMMAND", help="Run this for everything found, the event on its input."
+)
+@click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON lines instead of the live view.")
+@store_options
+def command(
+    budget: str | None,
+    duration: str | None,
+    once: bool,
+    events: str | None,
+    webhook: str | None,
+    command_line: str | None,
+    allow_private: bool | None,
+    as_json: bool,
+) -> None:
+    """Crawl the catalogue, within the budget, and show it happening.
+
+    Ctrl-C finishes what is under way and stops within seconds; a second one stops at once.
+    """
+    from recrawl.units import parse_duration
+
+    config = settings(
+        {
+            "budget": budget,
+            "outlets.events": events,
+            "outlets.webhook": webhook,
+            "outlets.exec": command_line,
+            "fetch.allow_private": allow_private,
+        }
+    )
+    seconds = None if duration is None else parse_duration("--for", duration)
+    from recrawl.cli.live import face
+
+    crawl(config, seconds, once=once, show=face(as_json=as_json, quiet=config.outlets.events == "-"))
+
+
+def crawl(config: Config, seconds: float | None, *, once: bool, show: Face) -> None:
+    """Open the store, crawl, close it."""
+    from recrawl import wiring
+    from recrawl.clock import SystemClock
+    from recrawl.store.opening import open_store
+
+    store = open_store(config.store)
+    clock = SystemClock()
+    try:
+        store.claim(wiring.owner(), clock.now())
+        show.begin(config)
+        crawler = wiring.make_crawler(config, store, clock=clock)
+        wiring.install_event_loop()
+        asyncio.run(_crawl(crawler, None if seconds is None else clock.now() + seconds, once, show))
+    finally:
+        store.close()
+
+
+async def _crawl(crawler: Crawler, until: float | None, once: bool, show: Face) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _interrupt, crawler, show)
+    showing = asyncio.create_task(show.follow(crawler))
+    try:
+        await (crawler.run(once=once) if until is None else crawler.run(until, once=once))
+    finally:
+        showing.cancel()
+        await asyncio.gather(showing, return_exceptions=True)
+        show.end(crawler)
+
+
+def _interrupt(crawler: Crawler, show: Face) -> None:
+    """The first time finish what is under way; the second time leave: what is committed is safe."""
+    if crawler.stopping:
+        sys.stdout.flush()
+        os._exit(EXIT_INTERRUPTED)
+    show.note("stopping: finishing what is under way (once more to stop at once)")
+    crawler.stop()

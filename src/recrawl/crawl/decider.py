@@ -1,0 +1,341 @@
+"""Decides what to fetch, and takes in what fetches brought: pure bookkeeping between catalogue, policy and politeness.
+
+No clock, no network, no disk: it is told `now`, emits intents, and turns visits into what is to be stored. The policy
+counts sources from 0 without gaps, the store gives them ids; this is where the two numberings meet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from recrawl.crawl.events import source_event
+from recrawl.crawl.intents import Intent, Terms, Visit
+from recrawl.crawl.politeness import Slots
+from recrawl.crawl.settling import Lesson, Settled, settle
+from recrawl.kernels.continuous_index import continuous_index
+from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.records import FloatArray, IntArray, Visits
+from recrawl.store.base import Progress, Settlement, Source
+
+
+class Decider:
+    """Who is next, and what a visit leads to."""
+
+    def __init__(self, policy: LearnedCalendar, slots: Slots, terms: Terms) -> None:
+        self.policy, self.slots, self.terms = policy, slots, terms
+        self._sources: list[Source] = []
+        self._progress: list[Progress] = []
+        self._host: list[int] = []
+        self._number: dict[int, int] = {}
+        self._by_url: dict[str, int] = {}
+        self._group: dict[str, int] = {}
+        self._keys: list[str] = []
+        self._busy: dict[int, int] = {}
+        self.once = False
+        """Fetch no source a second time."""
+        self._flying: set[int] = set()
+
+    # -- the catalogue
+
+    def load(self, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float) -> None:
+        """Begin with a catalogue as it was left; sources that never got anywhere have no progress."""
+        known = {each.source: each for each in progress}
+        for source in sources:
+            self._enter(source, known.get(source.id) or Progress(source=source.id))
+        urls = [source.url for source in self._sources]
+        self.policy.start(len(urls), now, groups=np.array(self._host, np.int64), labels=urls)
+        if shared is not None:
+            self.policy.load_shared(shared)
+        everyone = np.arange(len(urls))
+        self._configure(everyone)
+        seen = np.array([n for n in range(len(urls)) if self._progress[n].last is not None], np.int64)
+        self._recall(seen)
+        self._hold_back(everyone)
+        self._hold_hosts(list(range(len(self._keys))), now)
+        for each in self._progress:
+            each.belief = b""  # the policy has it now
+
+    def admit(self, sources: Sequence[Source], progress: Iterable[Progress] = ()) -> None:
+        """Take in new sources, and changes to known ones."""
+        known = {each.source: each for each in progress}
+        fresh = [source for source in sources if source.id not in self._number]
+        for source in sources:
+            if source.id in self._number:
+                self._amend(self._number[source.id], source)
+        if not fresh:
+            return
+        first = len(self._sources)
+        for source in fresh:
+            self._enter(source, known.get(source.id) or Progress(source=source.id))
+        ids = self.policy.add(len(fresh), groups=np.array(self._host[first:], np.int64))
+        self._configure(ids)
+        self._recall(np.array([n for n in ids.tolist() if self._progress[n].last is not None], np.int64))
+        self._hold_back(ids)
+
+    def dismiss(self, ids: Iterable[int]) -> None:
+        """Sources were removed from the catalogue."""
+        for store_id in ids:
+            number = self._number.pop(store_id, None)
+            if number is not None:
+                self._by_url.pop(self._sources[number].url, None)
+                self.policy.remove(np.array([number]))
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def number(self, url: str) -> int | None:
+        """The policy's number of a source."""
+        return self._by_url.get(url)
+
+    def source(self, number: int) -> Source:
+        """By the policy's number."""
+        return self._sources[number]
+
+    def progress(self, number: int) -> Progress:
+        """How far a source has got, by the policy's number."""
+        return self._progress[number]
+
+    def ready(self, now: float) -> set[int]:
+        """The policy's numbers of all sources that nothing of their own holds back."""
+        return {
+            number
+            for number in self._number.values()
+            if self._sources[number].state == "active" and self._progress[number].held_until <= now
+        }
+
+    def reachable(self, numbers: Iterable[int], by: float) -> bool:
+        """Whether the host of any of these may be visited by a certain time."""
+        return any(n in self._flying or self.slots.free_at(self._keys[self._host[n]]) <= by for n in numbers)
+
+    # -- deciding
+
+    def choose(self, now: float, tokens: float) -> list[Intent]:
+        """The crawls to make now; their costs together are at most `tokens`."""
+        if not self._number:
+            return []
+        chosen = self.policy.choose(now, tokens)
+        if not len(chosen):
+            return []
+        index = self._index_before(chosen, now)
+        price = self.policy.price
+        intents = []
+        for number, merit in zip(chosen.tolist(), index.tolist(), strict=True):
+            group = self._host[number]
+            self._busy[group] = self._busy.get(group, 0) + 1
+            self._flying.add(number)
+            source, progress = self._sources[number], self._progress[number]
+            intents.append(Intent(number, source, progress, self._keys[group], merit, price))
+        self._hold_hosts([self._host[n] for n in chosen.tolist()], now)
+        return intents
+
+    def cost(self, intents: Iterable[Intent]) -> float:
+        """What these crawls spend at least."""
+        return sum(intent.source.cost for intent in intents)
+
+    def give_back(self, intents: Sequence[Intent], now: float) -> None:
+        """These were not carried out after all."""
+        if intents:
+            self.policy.release(np.array([intent.number for intent in intents]))
+            self._landed([intent.number for intent in intents], now)
+
+    # -- settling
+
+    def settle(self, visits: Sequence[Visit], now: float) -> list[Settlement]:
+        """Learn from visits, and say what is to be stored; each source's new schedule is part of it."""
+        return self.absorb([visit.intent.number for visit in visits], [settle(v, self.terms) for v in visits], now)
+
+    def absorb(self, numbers: list[int], settled: list[Settled], now: float) -> list[Settlement]:
+        """Take in what visits led to, whoever made them."""
+        self._teach(numbers, [each.lesson for each in settled], now)
+        for number, each in zip(numbers, settled, strict=True):
+            self._take_over(number, each)
+        alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._here(n)]
+        if alive:
+            until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
+            self.policy.hold(np.array([n for n, _ in alive]), until)
+        self._landed(numbers, now)
+        self._schedule(numbers)
+        return [each.settlement for each in settled]
+
+    def _teach(self, numbers: list[int], lessons: list[Lesson], now: float) -> None:
+        for kind in ("items", "page", "failed"):
+            some = [(n, lesson) for n, lesson in zip(numbers, lessons, strict=True) if lesson.kind == kind]
+            if not some:
+                continue
+            ids = np.array([n for n, _ in some])
+            if kind == "items":
+                visits = Visits(
+                    ids,
+                    now,
+                    published=[lesson.published for _, lesson in some],
+                    new=np.array([lesson.new for _, lesson in some]),
+                )
+            elif kind == "page":
+                visits = Visits(ids, now, changed=np.array([lesson.changed for _, lesson in some]))
+            else:
+                visits = Visits(ids, now, failed=np.ones(len(some), dtype=bool))
+            self.policy.observe(visits)
+
+    def _take_over(self, number: int, settled: Settled) -> None:
+        """Make what the visit led to the present state; a move onto a known URL retires the source instead."""
+        settlement = settled.settlement
+        self._progress[number] = settlement.progress
+        source = settlement.source
+        if source is None or not self._here(number):
+            return
+        before = self._sources[number]
+        twin = self._by_url.get(source.url)
+        if source.url != before.url and twin is not None and twin != number:
+            source = msgspec.structs.replace(
+                source, url=before.url, state="retired", note=f"moved to {source.url}, which is in the catalogue"
+            )
+            settlement.source = source
+            settlement.events = [*settlement.events[:-1], source_event(source, "retired", settlement.crawl.at)]
+            settled.hold_until = math.inf
+        self._amend(number, source)
+
+    def _schedule(self, numbers: list[int]) -> None:
+        """Write beliefs, due time and the learner's record into the progress of sources."""
+        ids = np.array(numbers)
+        beliefs, due, rows = self.policy.beliefs(ids), self.policy.due(ids), self.policy.rows(ids)
+        columns = zip(
+            numbers,
+            beliefs.value.tolist(),
+            beliefs.value_sd.tolist(),
+            beliefs.rate.tolist(),
+            beliefs.rate_sd.tolist(),
+            due.tolist(),
+            rows,
+            strict=True,
+        )
+        for number, value, value_sd, rate, rate_sd, when, row in columns:
+            progress = self._progress[number]
+            progress.value, progress.value_sd, progress.rate, progress.rate_sd = value, value_sd, rate, rate_sd
+            progress.due = max(when, progress.held_until)
+            progress.belief = row
+
+    def forget_records(self, settlements: Iterable[Settlement]) -> None:
+        """The learner's records have been stored: memory need not keep them."""
+        for settlement in settlements:
+            settlement.progress.belief = b""
+
+    # -- bookkeeping
+
+    def _here(self, number: int) -> bool:
+        return self._number.get(self._sources[number].id) == number
+
+    def _enter(self, source: Source, progress: Progress) -> None:
+        number = len(self._sources)
+        self._sources.append(source)
+        self._progress.append(progress)
+        self._host.append(self._group_of(source.url))
+        self._number[source.id] = number
+        self._by_url[source.url] = number
+
+    def _group_of(self, url: str) -> int:
+        key = self.slots.key_of(url)
+        group = self._group.get(key)
+        if group is None:
+            group = self._group[key] = len(self._keys)
+            self._keys.append(key)
+        return group
+
+    def _amend(self, number: int, source: Source) -> None:
+        """A known source has a new line in the catalogue."""
+        before = self._sources[number]
+        self._sources[number] = source
+        if source.url != before.url:
+            self._by_url.pop(before.url, None)
+            self._by_url[source.url] = number
+            if self._group_of(source.url) != self._host[number]:
+                self._reseat(number)
+                return
+        terms = ("importance", "half_life", "max_age", "cost")
+        if any(getattr(source, name) != getattr(before, name) for name in terms):
+            self._configure(np.array([number]))
+        if source.state != before.state and number not in self._flying:
+            self._hold_back(np.array([number]))
+
+    def _reseat(self, number: int) -> None:
+        """A source moved to another host: the policy gets it anew, with all that was learned."""
+        ids = np.array([number])
+        source, progress = self._sources[number], self._progress[number]
+        progress.belief = self.policy.rows(ids)[0]
+        self.policy.remove(ids)
+        del self._number[source.id]
+        self._by_url.pop(source.url, None)
+        self.admit([source], [progress])
+
+    def _configure(self, ids: IntArray) -> None:
+        chosen = [self._sources[n] for n in ids.tolist()]
+        if not chosen:
+            return
+        self.policy.configure(
+            ids,
+            importance=np.array([s.importance for s in chosen]),
+            half_life=np.array([s.half_life or self.terms.half_life_s for s in chosen]),
+            max_age=np.array([s.max_age or self.terms.max_age_s for s in chosen]),
+            cost=np.array([s.cost for s in chosen]),
+        )
+
+    def _recall(self, ids: IntArray) -> None:
+        """Give the policy back what it knew of sources."""
+        if len(ids):
+            chosen = [self._progress[n] for n in ids.tolist()]
+            last = np.array([each.last for each in chosen], dtype=np.float64)
+            self.policy.load_rows(ids, [each.belief for each in chosen], last)
+
+    def _not_before(self, number: int, until: float) -> float:
+        return until if self._sources[number].state == "active" and not self.once else math.inf
+
+    def _hold_back(self, ids: IntArray) -> None:
+        """Paused and retired sources for ever, the others as long as their own holds stand."""
+        if len(ids):
+            numbers = ids.tolist()
+            active = [self._sources[n].state == "active" for n in numbers]
+            until = [self._progress[n].held_until for n in numbers]
+            self.policy.hold(ids, np.where(active, until, math.inf))
+
+    def _landed(self, numbers: Iterable[int], now: float) -> None:
+        """These are no longer in flight: their hosts are free again as soon as politeness allows."""
+        groups = []
+        for number in numbers:
+            self._flying.discard(number)
+            group = self._host[number]
+            groups.append(group)
+            left = self._busy.get(group, 1) - 1
+            if left > 0:
+                self._busy[group] = left
+            else:
+                self._busy.pop(group, None)
+        self._hold_hosts(groups, now)
+
+    def _hold_hosts(self, groups: list[int], now: float) -> None:
+        """Hold hosts with as many requests in flight as they may have, and others until politeness allows."""
+        distinct = sorted(set(groups))
+        until = np.array([self._host_free_at(group, now) for group in distinct])
+        self.policy.hold_groups(np.array(distinct, np.int64), until)
+
+    def _host_free_at(self, group: int, now: float) -> float:
+        if self._busy.get(group, 0) >= self.terms.parallel_per_host:
+            return math.inf
+        return max(self.slots.free_at(self._keys[group]), now)
+
+    def _index_before(self, chosen: IntArray, now: float) -> FloatArray:
+        """The index at which sources were chosen, from what was believed; NaN for those never fetched."""
+        last = np.array([self._progress[n].last or np.nan for n in chosen.tolist()])
+        importance = np.array([self._sources[n].importance for n in chosen.tolist()])
+        cost = np.array([self._sources[n].cost for n in chosen.tolist()])
+        beliefs = self.policy.beliefs(chosen)
+        known = np.isfinite(last) & np.isfinite(beliefs.value)
+        index = np.full(len(chosen), np.nan)
+        if known.any():
+            age = np.maximum(now - last[known], 0.0)
+            index[known] = continuous_index(
+                importance[known] * beliefs.value[known], beliefs.rate[known], age, cost[known]
+            )
+        return index

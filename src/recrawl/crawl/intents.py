@@ -1,0 +1,74 @@
+"""The life of one crawl, by name: an `Intent` is decided, carried out into a `Visit`, and settled.
+
+Plain records between the decider, which knows no network, and the pipeline, which knows no policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from recrawl.crawl.courier import Delivery
+from recrawl.crawl.findings import Findings
+from recrawl.store.base import Progress, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The settings that decisions rest on, in seconds.
+
+    Parameters
+        half_life_s, max_age_s: of sources that were given none
+        min_interval_s: no source is fetched again sooner
+        backoff_s, max_backoff_s: how long a source that failed waits: doubled with every failure in a row
+        parallel_per_host: requests in flight at once to one host
+        ephemeral: whether what is found is worth less with age (the objective); otherwise every find is worth 1
+    """
+
+    half_life_s: float = 12 * 3600.0
+    max_age_s: float = 30 * 86400.0
+    min_interval_s: float = 30.0
+    backoff_s: float = 60.0
+    max_backoff_s: float = 86400.0
+    parallel_per_host: int = 1
+    ephemeral: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A crawl that has been decided and paid for; its source is in flight until it is settled or given back.
+
+    Parameters
+        number: the policy's number of the source
+        host: what its politeness is shared by
+        index, price: when it was chosen; NaN for a source never fetched
+    """
+
+    number: int
+    source: Source
+    progress: Progress
+    host: str
+    index: float
+    price: float
+
+
+@dataclass(slots=True)
+class Visit:
+    """An intent carried out.
+
+    Parameters
+        at: when the answer was there, Unix seconds
+        findings: what the document held; None if there was none, or none to read (304)
+        error: why the document could not be read, in words
+        keys: of the items listed, in document order (`item_key`)
+        unseen: those of them nobody has seen before
+        previous: the text of the page as it was, where it changed
+    """
+
+    intent: Intent
+    at: float
+    delivery: Delivery
+    findings: Findings | None = None
+    error: str = ""
+    keys: list[int] = field(default_factory=list)
+    unseen: set[int] = field(default_factory=set)
+    previous: str = ""

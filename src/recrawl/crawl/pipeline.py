@@ -1,0 +1,368 @@
+"""Carries out what the decider decides: fetch, read, settle, store, hand on.
+
+Visits run side by side; what they bring is settled in batches, one after the other: first the store says which items
+nobody has seen, then the decider learns, then everything is committed in one transaction, and only then told to
+anybody. A store that cannot write stops the fetching; nothing that was found is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import structlog
+
+from recrawl.clock import Clock
+from recrawl.config import HintSwitches, QuietHours, quiet_until
+from recrawl.crawl.courier import Courier, Delivery
+from recrawl.crawl.decider import Decider
+from recrawl.crawl.findings import UnreadableError
+from recrawl.crawl.intents import Intent, Visit
+from recrawl.crawl.outlets import Outlets
+from recrawl.crawl.purse import Purse
+from recrawl.crawl.readers import Readers
+from recrawl.crawl.reading import Document
+from recrawl.crawl.tally import Tally
+from recrawl.errors import StoreError
+from recrawl.store.base import Batch, Price, Store, item_key
+
+Answer = TypeVar("Answer")
+LAUNCH_S = 0.004
+"""Least time between two rounds of choosing: rounds serve many visits at once."""
+IDLE_S = 0.5
+"""Longest time without looking whether a host has become free."""
+GRACE_S = 5.0
+"""How long visits under way are waited for at the end."""
+DRAIN_S = 5.0
+"""How long outlets may take at the end; what they have not delivered by then they deliver next time."""
+REPAIR_S = 2.0
+"""Time between attempts to write to a store that refuses."""
+ONCE_PATIENCE_S = 60.0
+"""With `once`, hosts that will not be free for so long are not waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How the pipeline paces itself, in seconds.
+
+    Parameters
+        parallel: visits under way at once
+        batch_s: how long finished visits are collected before they are settled together
+        watch_s: time between looks at the catalogue for edits by others
+        price_s: time between two lines of the price history
+        record_s: time between two writes of the learner's shared record
+    """
+
+    parallel: int = 64
+    batch_s: float = 0.02
+    watch_s: float = 1.0
+    price_s: float = 10.0
+    record_s: float = 60.0
+    quiet_hours: tuple[QuietHours, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents are read."""
+
+    digest: Literal["text", "raw"] = "text"
+    keep_text: int = 200_000
+    switches: HintSwitches = HintSwitches()
+
+
+class Crawler:
+    """The running program. `run` returns when it is told to stop, or at its end time, with everything stored."""
+
+    def __init__(
+        self,
+        *,
+        decider: Decider,
+        courier: Courier,
+        readers: Readers,
+        store: Store,
+        purse: Purse,
+        clock: Clock,
+        outlets: Outlets,
+        pace: Pace | None = None,
+        reading: Reading | None = None,
+        revision: int = 0,
+    ) -> None:
+        self._decider, self._courier, self._readers = decider, courier, readers
+        self._store, self._purse, self._clock, self._outlets = store, purse, clock, outlets
+        self._pace, self._reading = pace or Pace(), reading or Reading()
+        self._revision = revision
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._visits: set[asyncio.Task[None]] = set()
+        self._finished: list[Visit] = []
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._left: set[int] | None = None
+        self._priced: tuple[int, float, int] = (0, 0.0, 0)
+        self._log = structlog.get_logger("recrawl")
+        self.tally = Tally()
+
+    # -- life
+
+    async def run(self, until: float = math.inf, *, once: bool = False) -> None:
+        """Crawl until told to stop, until a time, or, with `once`, until every source has had its turn."""
+        if once:
+            self._decider.once = True
+            self._left = self._decider.ready(self._clock.now())
+        await self._outlets.open()
+        settling = asyncio.create_task(self._settle_for_ever())
+        telling = asyncio.create_task(self._outlets.run())
+        others = [asyncio.create_task(each) for each in (self._watch(), self._keep_accounts())]
+        try:
+            await self._launch_for_ever(until, settling)
+            await self._land()
+        finally:
+            await self._close(settling, telling, others)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it has been told to stop."""
+        return self._stopping.is_set()
+
+    @property
+    def purse(self) -> Purse:
+        """What it may spend."""
+        return self._purse
+
+    def stop(self) -> None:
+        """Start nothing new; `run` returns when what is under way is done."""
+        self._stopping.set()
+        self._room.set()
+
+    async def _land(self) -> None:
+        """Wait for the visits under way, but only so long; those given up were never settled, and will be again."""
+        if self._visits:
+            await asyncio.wait(self._visits, timeout=GRACE_S)
+
+    async def _close(
+        self, settling: asyncio.Task[None], telling: asyncio.Task[None], others: list[asyncio.Task[None]]
+    ) -> None:
+        for task in [*others, *self._visits]:
+            task.cancel()
+        self._stopping.set()
+        self._news.set()
+        await asyncio.gather(*others, *self._visits, return_exceptions=True)
+        try:
+            await settling
+            await self._in_store(lambda: self._store.commit(self._accounts(with_record=True)))
+            await self._outlets.drain(DRAIN_S)
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+            await self._readers.close()
+            await self._courier.close()
+            self._thread.shutdown()
+
+    # -- choosing and fetching
+
+    async def _launch_for_ever(self, until: float, settling: asyncio.Task[None]) -> None:
+        idle = LAUNCH_S
+        while not self._stopping.is_set() and not self._all_done():
+            now = self._clock.now()
+            if now >= until or settling.done():
+                return
+            wait, launched = self._launch(now)
+            idle = LAUNCH_S if launched else min(2.0 * idle, IDLE_S)
+            await self._nap(min(max(wait, LAUNCH_S), until - now) if launched or wait else min(idle, until - now))
+
+    def _launch(self, now: float) -> tuple[float, int]:
+        """Start what may be started; how long to wait before trying again (0: unknown), and how many were started."""
+        room = self._pace.parallel - len(self._visits)
+        silent = quiet_until(self._pace.quiet_hours, now)
+        if silent > now:
+            self.tally.trouble = "quiet hours"
+            return min(silent - now, 30.0), 0
+        if self.tally.trouble == "quiet hours":
+            self.tally.trouble = ""
+        if room <= 0 or self.tally.trouble:
+            return IDLE_S, 0
+        tokens = min(self._purse.available(), float(room))
+        if tokens < 1.0 - 1e-9:
+            return min(self._purse.wait_s(), IDLE_S), 0
+        intents = self._decider.choose(now, tokens)
+        if intents:
+            self._purse.spend(self._decider.cost(intents))
+        for intent in intents:
+            task = asyncio.create_task(self._visit(intent))
+            self._visits.add(task)
+            task.add_done_callback(self._visits.discard)
+        self.tally.in_flight, self.tally.sources = len(self._visits), len(self._decider)
+        return 0.0, len(intents)
+
+    async def _nap(self, seconds: float) -> None:
+        """Wait, but no longer than until a visit ends."""
+        self._room.clear()
+        waiter = asyncio.ensure_future(self._room.wait())
+        timer = asyncio.ensure_future(self._clock.sleep(seconds))
+        await asyncio.wait((waiter, timer), return_when=asyncio.FIRST_COMPLETED)
+        waiter.cancel()
+        timer.cancel()
+        if seconds > LAUNCH_S and not self._stopping.is_set():
+            await asyncio.sleep(LAUNCH_S)
+
+    async def _visit(self, intent: Intent) -> None:
+        """Fetch and read one source. Whatever goes wrong is told of this source alone."""
+        source, progress = intent.source, intent.progress
+        conditional = {}
+        if progress.etag:
+            conditional["If-None-Match"] = progress.etag
+        if progress.modified:
+            conditional["If-Modified-Since"] = progress.modified
+        try:
+            delivery = await self._courier.visit(source.url, source.headers, conditional)
+            visit = Visit(intent, self._clock.now(), delivery)
+            if delivery.response is not None and not delivery.refused and 200 <= delivery.response.status < 300:
+                await self._read(visit)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self._log.exception("visit failed", source=source.id)
+            failure = Delivery(response=None, final_url=source.url, requests=1, error=f"internal error: {error!r}")
+            visit = Visit(intent, self._clock.now(), failure)
+        self._finished.append(visit)
+        self._news.set()
+        self._room.set()
+
+    async def _read(self, visit: Visit) -> None:
+        response, source = visit.delivery.response, visit.intent.source
+        assert response is not None
+        document = Document(
+            url=visit.delivery.final_url,
+            kind=source.kind,
+            content_type=response.headers.get("content-type", ""),
+            body=response.body,
+            headers=response.headers,
+            now=visit.at,
+            select=source.select,
+            digest=self._reading.digest,
+            keep_text=self._reading.keep_text,
+            switches=self._reading.switches,
+        )
+        try:
+            visit.findings = await self._readers.read(document)
+            visit.keys = [item_key(item.key) for item in visit.findings.items]
+        except UnreadableError as error:
+            visit.error = str(error)
+
+    # -- settling
+
+    async def _settle_for_ever(self) -> None:
+        while True:
+            await self._news.wait()
+            if not self._stopping.is_set():
+                await asyncio.sleep(self._pace.batch_s)
+            self._news.clear()
+            visits, self._finished = self._finished, []
+            if visits:
+                await self._settle(visits)
+            elif self._stopping.is_set() and not self._visits:
+                return
+
+    async def _settle(self, visits: list[Visit]) -> None:
+        await self._persist(lambda: self._look_up(visits))
+        settlements = self._decider.settle(visits, self._clock.now())
+        batch = Batch(settlements=settlements, holds=self._courier.drain_holds(), robots=self._courier.drain_robots())
+        await self._persist(lambda: self._store.commit(batch))
+        self._decider.forget_records(settlements)
+        for visit, settlement in zip(visits, settlements, strict=True):
+            self.tally.add(visit, settlement)
+            if self._left is not None:
+                self._left.discard(visit.intent.number)
+        self.tally.price, self.tally.spent = self._decider.policy.price, self._purse.spent
+        self._outlets.notify()
+        self._room.set()
+
+    def _look_up(self, visits: list[Visit]) -> None:
+        """What settling needs to know from the store: which items are new, what a changed page looked like."""
+        listed = []
+        for visit in visits:
+            known = _unpacked(visit.intent.progress.listing)
+            listed.append((visit.intent.source.id, [key for key in visit.keys if key not in known]))
+        for visit, unseen in zip(visits, self._store.unseen(listed), strict=True):
+            visit.unseen = unseen
+            before, findings = visit.intent.progress.digest, visit.findings
+            if findings is not None and findings.kind == "page" and before and findings.digest != before:
+                versions = self._store.versions(visit.intent.source.id, limit=1)
+                visit.previous = versions[0].text if versions else ""
+
+    def _all_done(self) -> bool:
+        """With `once`: whether everybody who can be reached has had their turn."""
+        if self._left is None or self._visits or self._finished:
+            return False
+        return not self._left or not self._decider.reachable(self._left, self._clock.now() + ONCE_PATIENCE_S)
+
+    # -- the store
+
+    async def _in_store(self, work: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def _persist(self, work: Callable[[], None]) -> None:
+        """Do it in the store, again and again if need be: meanwhile nothing is fetched, and nothing is lost."""
+        while True:
+            try:
+                await self._in_store(work)
+            except StoreError as error:
+                self.tally.trouble = str(error)
+                self._log.error("the store refuses: nothing is fetched until it writes again", reason=str(error))
+                if self._stopping.is_set():
+                    raise
+                await self._clock.sleep(REPAIR_S)
+            else:
+                self.tally.trouble = ""
+                return
+
+    async def _watch(self) -> None:
+        """Follow edits of the catalogue by others."""
+        while True:
+            await self._clock.sleep(self._pace.watch_s)
+            try:
+                await self._follow_edits()
+            except StoreError as error:
+                self._log.warning("the catalogue could not be read", reason=str(error))
+
+    async def _follow_edits(self) -> None:
+        revision = await self._in_store(self._store.revision)
+        if revision == self._revision:
+            return
+        since, self._revision = self._revision, revision
+        edited = await self._in_store(lambda: self._store.sources(since_revision=since))
+        removed = await self._in_store(lambda: self._store.removed(since))
+        self._decider.dismiss(removed)
+        self._decider.admit(edited)
+        self._room.set()
+
+    async def _keep_accounts(self) -> None:
+        """Write the price history, and now and then the learner's record of the catalogue."""
+        recorded = self._clock.now()
+        while True:
+            await self._clock.sleep(self._pace.price_s)
+            due = self._clock.now() - recorded >= self._pace.record_s
+            recorded = self._clock.now() if due else recorded
+            accounts = self._accounts(with_record=due)
+            await self._persist(lambda: self._store.commit(accounts))  # noqa: B023 - awaited before the next round
+
+    def _accounts(self, *, with_record: bool) -> Batch:
+        tally, (requests, captured, errors) = self.tally, self._priced
+        self._priced = (tally.requests, tally.captured, tally.failed)
+        price = Price(
+            at=self._clock.now(),
+            price=self._decider.policy.price,
+            budget=self._purse.per_second,
+            requests=tally.requests - requests,
+            captured=tally.captured - captured,
+            errors=tally.failed - errors,
+        )
+        return Batch(price=price, shared=self._decider.policy.shared() if with_record else None)
+
+
+def _unpacked(listing: bytes) -> set[int]:
+    return {int.from_bytes(listing[k : k + 8], "big", signed=True) for k in range(0, len(listing), 8)}

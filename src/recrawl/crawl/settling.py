@@ -1,0 +1,332 @@
+"""From a visit to everything it leads to: what to store, what to learn, and how long to stay away.
+
+Pure: a visit and the terms in, a :class:`Settled` out. Rules of conduct live here: a permanent move is followed when
+seen twice, what is gone is retired, failures in a row slow a source down and say so, nothing is deleted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import msgspec
+
+from recrawl.crawl.diffs import unified
+from recrawl.crawl.events import change_event, item_event, source_event
+from recrawl.crawl.hints import earliest
+from recrawl.crawl.intents import Terms, Visit
+from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key
+
+MOVES_BELIEVED = 2
+"""A permanent redirect seen so often in a row moves the source."""
+FAILURES_NOTED = 3
+"""So many failures in a row are noted in the catalogue."""
+REFUSED_S = 3600.0
+"""The first wait of a source whose robots.txt (or address) forbids it; doubled up to a day."""
+MOST_MISSED = 20.0
+"""A feed is believed to have published at most so many times what it listed."""
+GONE, NOT_MODIFIED = 410, 304
+BUSY = (429, 503)
+FAILING = "failing: "
+
+
+@dataclass(slots=True)
+class Lesson:
+    """What the policy may learn from a visit.
+
+    Parameters
+        kind: "items" (feeds, sitemaps), "page", or "failed"
+        published: times of new dated items; the whole backlog on a first visit
+        new: new items without a date, and those believed missed
+        changed: whether a page differed
+    """
+
+    kind: str
+    published: list[float] = field(default_factory=list)
+    new: int = 0
+    changed: bool = False
+
+
+@dataclass(slots=True)
+class Settled:
+    """What a visit leads to; `hold_until` is when its source may be fetched again at the earliest."""
+
+    settlement: Settlement
+    lesson: Lesson
+    hold_until: float
+
+
+def settle(visit: Visit, terms: Terms) -> Settled:
+    """Settle one visit."""
+    delivery = visit.delivery
+    status = 0 if delivery.response is None else delivery.response.status
+    if delivery.refused:
+        return _failed(visit, terms, "refused", delivery.refused, status)
+    if delivery.response is None or delivery.error:
+        return _failed(visit, terms, "failed", delivery.error or "no answer", status)
+    if status == GONE:
+        return _gone(visit, terms)
+    if status == NOT_MODIFIED and visit.intent.progress.last is not None:
+        return _unchanged(visit, terms)
+    if not 200 <= status < 300:
+        return _failed(visit, terms, "failed", f"HTTP status {status}", status)
+    if visit.findings is None:
+        return _failed(visit, terms, "failed", visit.error or "nothing to read", status)
+    return _page(visit, terms) if visit.findings.kind == "page" else _listed(visit, terms)
+
+
+def dated_worth(importance: float, now: float, times: list[float], half_life_s: float, ephemeral: bool) -> float:
+    """Interest captured by finding items that were published at these times."""
+    if not ephemeral:
+        return importance * len(times)
+    return importance * sum(2.0 ** (-max(now - time, 0.0) / half_life_s) for time in times)
+
+
+def blind_worth(importance: float, gap: float, half_life_s: float, ephemeral: bool) -> float:
+    """Interest captured on average by finding something that came at an unknown moment of a gap."""
+    decayed = gap * math.log(2.0) / half_life_s
+    return importance * (1.0 if not ephemeral or decayed < 1e-9 else -math.expm1(-decayed) / decayed)
+
+
+# -- answers with something to read
+
+
+def _listed(visit: Visit, terms: Terms) -> Settled:
+    """A feed or sitemap: which items are new, and what finding them was worth."""
+    intent, findings, before = visit.intent, visit.findings, visit.intent.progress
+    assert findings is not None
+    keys = visit.keys
+    fresh = [(key, item) for key, item in zip(keys, findings.items, strict=True) if key in visit.unseen]
+    first = before.last is None
+    source = _described(visit)
+    half_life = source.half_life or terms.half_life_s
+    censored, missed = _missed(visit, keys, len(fresh))
+    gap = 0.0 if before.last is None else visit.at - before.last
+    blind = blind_worth(source.importance, gap, half_life, terms.ephemeral)
+    items, events, captured = [], [], 0.0
+    for key, found in fresh:
+        item = Item(
+            source=source.id,
+            key=key,
+            title=found.title,
+            link=found.link,
+            summary=found.summary,
+            published=found.published,
+            first_seen=visit.at,
+        )
+        gain = blind
+        if found.published is not None:
+            gain = dated_worth(source.importance, visit.at, [found.published], half_life, terms.ephemeral)
+        items.append(item)
+        if not first:
+            captured += gain
+        events.append(item_event(source, item, 0.0 if first else gain, visit.at))
+    progress = _answered(visit)
+    progress.listing = b"".join(key.to_bytes(8, "big", signed=True) for key in keys)
+    progress.captured += captured
+    dated = [found.published for _, found in fresh if found.published is not None]
+    if first and not dated and findings.hints.period_s:
+        # What the publisher says of its pace stands in for a backlog: one item in two periods.
+        dated = [visit.at - 2.0 * findings.hints.period_s, visit.at - findings.hints.period_s]
+    lesson = Lesson("items", published=dated, new=(0 if first else len(fresh) - len(dated)) + missed)
+    outcome: Outcome = "first" if first else "new" if fresh else "unchanged"
+    crawl = _crawl(visit, outcome, new=len(fresh), captured=captured, censored=censored)
+    return _settled(visit, terms, crawl, progress, lesson, source, items=items, events=events)
+
+
+def _missed(visit: Visit, keys: list[int], fresh: int) -> tuple[bool, int]:
+    """Whether items came and went unseen, and how many, from how long the listed ones took to come."""
+    before, findings = visit.intent.progress, visit.findings
+    if before.last is None or not before.listing or not keys or fresh < len(keys):
+        return False, 0
+    assert findings is not None
+    dates = [item.published for item in findings.items if item.published is not None]
+    if findings.kind != "feed" or len(dates) < 2:
+        return True, 0
+    span, gap = visit.at - min(dates), visit.at - before.last
+    if span <= 0.0 or span >= gap:
+        return True, 0
+    return True, int(len(keys) * (min(gap / span, MOST_MISSED) - 1.0))
+
+
+def _page(visit: Visit, terms: Terms) -> Settled:
+    """A page: whether it differs from the last visit, and how."""
+    findings, before = visit.findings, visit.intent.progress
+    assert findings is not None
+    first = not before.digest
+    changed = not first and findings.digest != before.digest
+    source = _described(visit)
+    progress = _answered(visit)
+    progress.digest = findings.digest
+    version, events, captured = None, [], 0.0
+    if first or changed:
+        diff = unified(visit.previous, findings.text) if changed else ""
+        version = Version(source=source.id, at=visit.at, digest=findings.digest, text=findings.text, diff=diff)
+    if changed and version is not None:
+        gap = visit.at - (before.last or visit.at)
+        half_life = source.half_life or terms.half_life_s
+        captured = blind_worth(source.importance, gap, half_life, terms.ephemeral)
+        progress.captured += captured
+        events.append(change_event(source, version, captured, visit.at))
+    outcome: Outcome = "first" if first else "changed" if changed else "unchanged"
+    crawl = _crawl(visit, outcome, new=int(changed), captured=captured)
+    lesson = Lesson("page", changed=changed)
+    return _settled(visit, terms, crawl, progress, lesson, source, version=version, events=events)
+
+
+def _unchanged(visit: Visit, terms: Terms) -> Settled:
+    """304: nothing new since the last visit, for a few bytes."""
+    progress = _answered(visit)
+    lesson = Lesson("page" if visit.intent.source.kind == "page" else "items")
+    return _settled(visit, terms, _crawl(visit, "unchanged"), progress, lesson, visit.intent.source)
+
+
+# -- no answer, or none that helps
+
+
+def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: int) -> Settled:
+    progress = msgspec.structs.replace(visit.intent.progress)
+    progress.failures += 1
+    if status in BUSY:
+        wait = terms.min_interval_s  # the host is held; the source is as wanted as before
+    else:
+        longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
+        base = REFUSED_S if outcome == "refused" else terms.backoff_s
+        wait = min(base * 2.0 ** min(progress.failures - 1, 40), longest) * _jitter(visit)
+        if visit.delivery.retry_at > 0.0:
+            wait = min(max(visit.delivery.retry_at - visit.at, terms.min_interval_s), longest)
+    progress.held_until, progress.held_by = visit.at + wait, error
+    source = visit.intent.source
+    if progress.failures >= FAILURES_NOTED and not source.note.startswith(FAILING):
+        source = msgspec.structs.replace(source, note=f"{FAILING}{error}")
+    settlement = Settlement(
+        crawl=_crawl(visit, outcome, error=error),
+        progress=progress,
+        source=None if source is visit.intent.source else source,
+    )
+    return Settled(settlement, Lesson("failed"), progress.held_until)
+
+
+def _gone(visit: Visit, terms: Terms) -> Settled:
+    """410: the publisher says it will not come back. It stays in the catalogue, retired."""
+    progress = msgspec.structs.replace(visit.intent.progress)
+    source = msgspec.structs.replace(visit.intent.source, state="retired", note="gone: the server says so (410)")
+    settlement = Settlement(
+        crawl=_crawl(visit, "failed", error="HTTP status 410: gone"),
+        progress=progress,
+        source=source,
+        events=[source_event(source, "retired", visit.at)],
+    )
+    return Settled(settlement, Lesson("failed"), math.inf)
+
+
+def _jitter(visit: Visit) -> float:
+    """A factor of 0.75 to 1.25 that differs between sources and failures, so that they do not all come back at once."""
+    seed = item_key(f"{visit.intent.source.id}/{visit.intent.progress.failures}")
+    return 0.75 + (seed % 1000) / 2000.0
+
+
+# -- what all have in common
+
+
+def _crawl(
+    visit: Visit, outcome: Outcome, *, new: int = 0, captured: float = 0.0, censored: bool = False, error: str = ""
+) -> Crawl:
+    response = visit.delivery.response
+    return Crawl(
+        source=visit.intent.source.id,
+        at=visit.at,
+        outcome=outcome,
+        status=0 if response is None else response.status,
+        requests=visit.delivery.requests,
+        size=0 if response is None else len(response.body),
+        elapsed_s=0.0 if response is None else response.elapsed_s,
+        new=new,
+        censored=censored,
+        captured=captured,
+        index=visit.intent.index,
+        price=visit.intent.price,
+        error=error,
+    )
+
+
+def _answered(visit: Visit) -> Progress:
+    """Progress after an answer: failures forgotten, validators kept, permanent moves counted."""
+    response, before = visit.delivery.response, visit.intent.progress
+    assert response is not None
+    progress = msgspec.structs.replace(before)
+    progress.last, progress.visits, progress.failures = visit.at, before.visits + 1, 0
+    progress.held_until, progress.held_by = 0.0, ""
+    progress.etag = response.headers.get("etag", before.etag if response.status == NOT_MODIFIED else "")
+    progress.modified = response.headers.get(
+        "last-modified", before.modified if response.status == NOT_MODIFIED else ""
+    )
+    moved = visit.delivery.moved_to
+    progress.moved_seen = before.moved_seen + 1 if moved and moved == before.moved_to else int(bool(moved))
+    progress.moved_to = moved
+    return progress
+
+
+def _described(visit: Visit) -> Source:
+    """The catalogue's line with what the document says of itself; the very same object if nothing is new."""
+    source, findings = visit.intent.source, visit.findings
+    assert findings is not None
+    changes: dict[str, str] = {}
+    if source.kind == "auto":
+        changes["kind"] = findings.kind
+    if findings.title and not source.title:
+        changes["title"] = findings.title
+    note = source.note
+    if note.startswith(FAILING):
+        note = ""
+    if findings.kind == "page" and findings.advertises and not note:
+        note = f"advertises a feed: {findings.advertises[0]}"
+    if findings.remark:
+        note = findings.remark
+    if note != source.note:
+        changes["note"] = note
+    return msgspec.structs.replace(source, **changes) if changes else source
+
+
+def _settled(
+    visit: Visit,
+    terms: Terms,
+    crawl: Crawl,
+    progress: Progress,
+    lesson: Lesson,
+    source: Source,
+    *,
+    items: list[Item] | None = None,
+    version: Version | None = None,
+    events: list[Event] | None = None,
+) -> Settled:
+    said = list(events or ())
+    if progress.moved_seen >= MOVES_BELIEVED:
+        source = msgspec.structs.replace(source, url=progress.moved_to, note=f"moved from {source.url}")
+        progress.moved_to, progress.moved_seen = "", 0
+        said.append(source_event(source, "moved", visit.at))
+    floor = visit.at + terms.min_interval_s
+    until = floor
+    findings = visit.findings
+    if findings is not None:
+        until = max(floor, earliest(findings.hints, visit.at, floor))
+        if until > floor:
+            progress.held_until, progress.held_by = until, "the publisher asks to stay away"
+    children = [] if findings is None else [_child(source, url, visit.at) for url in findings.children]
+    settlement = Settlement(
+        crawl=crawl,
+        progress=progress,
+        items=items or [],
+        version=version,
+        source=None if source is visit.intent.source else source,
+        children=children,
+        events=said,
+    )
+    return Settled(settlement, lesson, until)
+
+
+def _child(parent: Source, url: str, now: float) -> Source:
+    """A sitemap named in an index: a source of its own, on its parent's terms."""
+    return msgspec.structs.replace(
+        parent, id=0, url=url, kind="sitemap", title="", note=f"listed in {parent.url}", added=now, revision=0
+    )

@@ -1,0 +1,121 @@
+"""Where concrete classes meet: from settings to a running crawler. Nothing else knows which parts there are."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import Sequence
+
+from recrawl.clock import Clock, SystemClock
+from recrawl.config import Config
+from recrawl.crawl.courier import Courier
+from recrawl.crawl.decider import Decider
+from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.intents import Terms
+from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, WebhookOutlet
+from recrawl.crawl.pipeline import Crawler, Pace, Reading
+from recrawl.crawl.politeness import Slots
+from recrawl.crawl.purse import Purse
+from recrawl.crawl.readers import Readers
+from recrawl.crawl.robots import RobotsCache
+from recrawl.crawl.transport import Transport
+from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.store.base import Store
+
+
+def make_terms(config: Config) -> Terms:
+    """The settings that decisions rest on."""
+    politeness = config.politeness
+    return Terms(
+        half_life_s=config.half_life_s,
+        max_age_s=config.max_age_s,
+        min_interval_s=politeness.min_interval_s,
+        backoff_s=politeness.backoff_s,
+        max_backoff_s=politeness.max_backoff_s,
+        parallel_per_host=politeness.parallel_per_host,
+        ephemeral=config.objective == "ephemeral",
+    )
+
+
+def make_policy(config: Config) -> LearnedCalendar:
+    """The policy of the live program."""
+    return LearnedCalendar(objective=config.objective, half_life=config.half_life_s, cold_start=config.cold_start)
+
+
+def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Decider:
+    """A decider that goes on where the store left off."""
+    slots.restore(store.holds(now))
+    decider = Decider(make_policy(config), slots, make_terms(config))
+    decider.load(store.sources(), store.progress(), store.shared(), now)
+    return decider
+
+
+def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
+    """What is found goes where the settings say."""
+    wanted: list[Outlet] = []
+    settings = config.outlets
+    if settings.events:
+        wanted.append(FileOutlet(settings.events))
+    if settings.webhook:
+        wanted.append(WebhookOutlet(settings.webhook, os.environ.get(settings.webhook_secret_env, ""), clock))
+    if settings.exec:
+        wanted.append(CommandOutlet(settings.exec))
+    return Outlets(store, wanted, clock)
+
+
+def make_crawler(
+    config: Config, store: Store, *, clock: Clock | None = None, transport: Transport | None = None
+) -> Crawler:
+    """A crawler over a store, ready to run on an event loop. The store is claimed by the caller."""
+    timer = clock or SystemClock()
+    revision = store.revision()
+    slots = Slots(config.politeness, timer.now(), random.Random())
+    decider = make_decider(config, store, slots, timer.now())
+    purse = Purse(config.budget_per_s, config.burst_requests, timer)
+    courier = Courier(
+        transport or HttpTransport(config.fetch, timer),
+        RobotsCache(config.fetch.user_agent, store.robots),
+        slots,
+        purse,
+        timer,
+        config.fetch,
+        obey_robots=config.politeness.robots,
+    )
+    return Crawler(
+        decider=decider,
+        courier=courier,
+        readers=Readers(),
+        store=store,
+        purse=purse,
+        clock=timer,
+        outlets=make_outlets(config, store, timer),
+        pace=Pace(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
+        reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
+        revision=revision,
+    )
+
+
+def owner() -> str:
+    """Who is crawling, for others to read."""
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def install_event_loop() -> None:
+    """Use the fast event loop where there is one."""
+    try:
+        import uvloop
+    except ImportError:  # not on every platform
+        return
+    uvloop.install()
+
+
+__all__: Sequence[str] = [
+    "install_event_loop",
+    "make_crawler",
+    "make_decider",
+    "make_outlets",
+    "make_policy",
+    "make_terms",
+    "owner",
+]
