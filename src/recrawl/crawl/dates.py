@@ -20,6 +20,7 @@ _MONTHS = {name: k + 1 for k, name in enumerate(
 _ZONES = {"GMT": 0, "+0000": 0, "UTC": 0, "-0000": 0, "UT": 0, "Z": 0, "EST": -18000, "EDT": -14400, "CST": -21600,
           "CDT": -18000, "MST": -25200, "MDT": -21600, "PST": -28800, "PDT": -25200, "CET": 3600, "CEST": 7200,
           "BST": 3600}  # fmt: skip
+_TWO_DIGITS = {f"{number:02d}": number for number in range(61)}
 _RFC822 = re.compile(
     r"(?:[A-Za-z]{3,9},? )?([0-9]{1,2}) ([A-Z][a-z]{2})[a-z]* ([0-9]{4}) ([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?"
     r"(?: ([+-])([0-9]{2}):?([0-9]{2})| ([A-Z]{1,4}))?"
@@ -39,11 +40,10 @@ def parse(text: str | None) -> float | None:
     if text[4:5] == "-":
         return _iso(text)
     if text[3:5] == ", " and text[19:20] == text[22:23] == ":" and (offset := _ZONES.get(text[26:])) is not None:
-        day, clock = _midnight(text[5:17]), text[17:26]
-        if day is not None and clock[:2].isdecimal() and clock[3:5].isdecimal() and clock[6:8].isdecimal():
-            hour, minute, second = int(clock[:2]), int(clock[3:5]), int(clock[6:8])
-            if hour < 24 and minute < 60 and second < 61 and clock[8] == " ":
-                return day + (hour * 3600 + minute * 60 + second - offset)
+        day, hour = _midnight(text[5:17]), _TWO_DIGITS.get(text[17:19], 99)
+        minute, second = _TWO_DIGITS.get(text[20:22], 99), _TWO_DIGITS.get(text[23:25], 99)
+        if day is not None and hour < 24 and minute < 60 and second < 61 and text[25] == " ":
+            return day + (hour * 3600 + minute * 60 + second - offset)
     found = _RFC822.fullmatch(text)
     return _unusual(text) if found is None else _rfc822(found)
 

@@ -29,7 +29,6 @@ _UNMARKED = (
     (b"<\x00", "utf-16-le"),
     (b"\x00<", "utf-16-be"),
 )
-_SHIFTING = re.compile(rb"[\x00\x1b]")
 _HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
 _DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.+-]{1,40})|"
                        rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)  # fmt: skip
@@ -50,7 +49,7 @@ def utf8(body: bytes, content_type: str = "") -> bytes:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :] if name == "utf-8" and _decodes(body) else _transcoded(body, name)
-    if not _SHIFTING.search(body, 0, 4096) and _decodes(body):
+    if b"\x1b" not in body and b"\0" not in body and _decodes(body):
         return body
     for start, name in _UNMARKED:
         if body.startswith(start):

@@ -21,11 +21,10 @@ _ESCAPES = re.compile(
 )
 _SWALLOWED = re.compile(r"<(?:!--|(?:script|style|template|noscript|head)\b)", re.IGNORECASE)
 _MAYBE_SWALLOWED = re.compile(r"<(?:!--|[sS][cCtT]|[tT][eE]|[nN][oO]|[hH][eE])")
-_INLINE = re.compile(
-    r"</?(?:a|abbr|b|bdi|code|em|font|i|ins|mark|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>", re.IGNORECASE
-)
+_INLINE = re.compile(r"</?(?:a|abbr|b|bdi|code|em|font|i|ins|mark|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>")
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _CUT_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*\Z")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _JOINERS = "\u200c\u200d"
 
 
@@ -110,3 +109,17 @@ def _without_swallowed(text: str) -> str:
 
 def _without_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def inert(cell: str) -> str:
+    """A cell of a CSV file that no spreadsheet takes for a formula; `revived` undoes it.
+
+    >>> inert("=1+1"), inert("plain"), revived(inert("=1+1")), revived(inert("'=1"))
+    ("'=1+1", 'plain', '=1+1', "'=1")
+    """
+    return "'" + cell if _FORMULA.match(cell) else cell
+
+
+def revived(cell: str) -> str:
+    """What `inert` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
