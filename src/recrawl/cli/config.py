@@ -1,0 +1,46 @@
+"""`recrawl config`: the settings in force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recrawl.cli.options import config_option, json_option, settings
+
+
+@click.command(name="config", short_help="Print the settings in force, as a commented file.")
+@json_option
+@config_option
+def command(as_json: bool) -> None:
+    """Print the settings in force as a complete, commented `recrawl.toml`; all defaults where there is no file."""
+    import msgspec
+
+    config = msgspec.to_builtins(settings())
+    if as_json:
+        from recrawl.cli.showing import write_json
+
+        write_json(config)
+    else:
+        click.echo(as_toml(config), nl=False)
+
+
+def as_toml(config: dict[str, Any], table: str = "") -> str:
+    """The settings as TOML, each under what it is for."""
+    from recrawl.config.words import WORDS
+
+    text = ""
+    for name, value in config.items():
+        if not isinstance(value, dict):
+            text += f"# {WORDS[table + name]}\n{name} = {_value(value)}\n"
+    for name, value in config.items():
+        if isinstance(value, dict):
+            text += f"\n[{name}]\n{as_toml(value, f'{name}.')}"
+    return text
+
+
+def _value(value: Any) -> str:
+    """A JSON value of these kinds is a TOML value, but for one character."""
+    import msgspec
+
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

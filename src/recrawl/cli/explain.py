@@ -1,0 +1,127 @@
+"""`recrawl explain`: why a source is fetched when it is."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from recrawl.cli.options import json_option, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from recrawl.config import Config
+    from recrawl.crawl.explanation import Circumstances, Explanation
+    from recrawl.store.base import Progress, Source, Store
+
+CRAWLS = 10
+
+
+@click.command(name="explain", short_help="Say why and when a source is fetched.")
+@click.argument("target")
+@json_option
+@store_options
+def command(target: str, as_json: bool) -> None:
+    """Say what is believed of a source, what a fetch of it is worth now, when it is due, and why.
+
+    TARGET is an id, a URL, or a part of a URL or title that fits one source only. The JSON has every number needed to
+    compute index and due time by hand.
+    """
+    from recrawl.cli.showing import write_json
+    from recrawl.cli.targets import find_source
+    from recrawl.crawl.explanation import explain
+
+    config, now = settings(), time.time()
+    with opened_store(config) as store:
+        source = find_source(store, target)
+        progress = next(iter(store.progress([source.id])))
+        around = circumstances(store, config, source, progress, now)
+        found = explain(source, progress, now, around, store.crawls(source=source.id, limit=CRAWLS))
+    if as_json:
+        write_json(found)
+    else:
+        _show(found, now)
+
+
+def circumstances(store: Store, config: Config, source: Source, progress: Progress, now: float) -> Circumstances:
+    """What the source shares with the others, from the store and the settings."""
+    import random
+
+    from recrawl.cli.economy import price_and_budget
+    from recrawl.config import quiet_until
+    from recrawl.crawl.explanation import Circumstances
+    from recrawl.crawl.pace import first_wait
+    from recrawl.crawl.politeness import Slots
+
+    price, budget = price_and_budget(store, config, now)
+    key = Slots(config.politeness, now, random.Random(0)).key_of(source.url)
+    hold = next((each for each in store.holds(now) if each.host == key), None)
+    waiting = 0
+    if progress.last is None:
+        active = {each.id for each in store.sources(state="active")}
+        waiting = sum(each.last is None and each.source in active for each in store.progress())
+    return Circumstances(
+        price=price,
+        half_life_s=config.half_life_s,
+        max_age_s=config.max_age_s,
+        min_interval_s=config.politeness.min_interval_s,
+        host_held_until=hold.until if hold else 0.0,
+        host_held_by=hold.reason if hold else "",
+        quiet_until=quiet_until(config.politeness.quiet, now),
+        first_wait_s=first_wait(waiting, budget, config.cold_start),
+        objective=config.objective,
+    )
+
+
+def _show(found: Explanation, now: float) -> None:
+    from rich.text import Text
+
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import ago, ahead, number, pairs, short
+    from recrawl.crawl.text import clean, visible
+    from recrawl.units import show_duration
+
+    out = console()
+    out.print(Text(clean(found.title, 200) or visible(found.url), style="bold"))
+    if found.title:
+        out.print(Text(visible(found.url), style="dim"))
+    out.print(Text(f"\n{clean(found.why, 1000)}\n"))
+    due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
+    life = show_duration(found.half_life_s)
+    rows = [
+        ("pace", f"{found.pace}; half-life of its news {life}"),
+        ("value", f"{number(found.value)}  (90 %: {number(found.value_low)} to {number(found.value_high)})"),
+        ("rate", f"{number(found.rate_per_s * 3600)} per hour  (90 %: {number(found.rate_low * 3600)} to "
+                 f"{number(found.rate_high * 3600)})"),
+        ("importance", f"{number(found.importance)}, cost {number(found.cost)}"),
+        ("age", f"{ago(found.last, now)} since the last of {found.visits} fetches"),
+        ("index now", f"{number(found.index)}, {number(found.ceiling)} at most"),
+        ("price", number(found.price)),
+        ("meets it", "never" if math.isinf(found.crossing_age_s) else f"at an age of {short(found.crossing_age_s)}"),
+        ("due", f"{due}; at the latest every {show_duration(found.max_age_s)}"),
+        ("captured", f"{number(found.captured)} so far"),
+        *(("held back", f"{clean(each.reason, 300)} ({ahead(each.until, now)})") for each in found.held_back),
+        *((("note", clean(found.note, 500)),) if found.note else ()),
+    ]  # fmt: skip
+    unknown = math.isnan(found.value)
+    pairs(out, [row for row in rows if not (unknown and row[0] in ("value", "rate", "index now", "meets it"))])
+    _show_crawls(found, now)
+
+
+def _show_crawls(found: Explanation, now: float) -> None:
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import ago, number, table
+    from recrawl.crawl.text import clean
+
+    if not found.crawls:
+        return
+    out = console()
+    out.print()
+    rows = [
+        (ago(each.at, now), each.outcome, str(each.status or "–"), str(each.new), number(each.captured),
+         number(each.index), number(each.price), clean(each.error, 200))
+        for each in found.crawls
+    ]  # fmt: skip
+    heads = ("ago", "outcome", "status", "new", "captured", "index", "price", "error")
+    table(out, heads, rows, elastic=7, right=(0, 2, 3, 4, 5, 6))

@@ -1,0 +1,84 @@
+"""`recrawl import`: lists of sources from other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.options import described, opened_store, settings, source_options, store_options
+
+if TYPE_CHECKING:
+    from recrawl.cli.catalogue import Taken
+    from recrawl.cli.listing import Entry
+
+LARGEST = 256 * 2**20
+NAMED = 10
+"""Sources that are there already are named up to this many."""
+
+
+@click.command(name="import", short_help="Add a whole list: OPML, text or CSV.")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@source_options
+@click.option("--update", is_flag=True, help="Also change sources that are there already to what the list says.")
+@store_options
+def command(file: Path, update: bool, **given: Any) -> int:
+    """Add the sources in FILE (- for standard input): OPML with its folders as tags, addresses line by line, or CSV.
+
+    The options are for all of them, where the list does not say otherwise. Every line that can be used is, the others
+    are listed, and the exit status is then 2.
+    """
+    from recrawl.cli.catalogue import complain, take_in
+
+    fields = described(given)
+    entries = _entries(_content(file))
+    with opened_store(settings(), create=True) as store:
+        taken = take_in(store, entries, fields, update)
+    _report(taken, update)
+    return complain(taken, numbered=True)
+
+
+def _content(file: Path) -> bytes:
+    if str(file) == "-":
+        data = sys.stdin.buffer.read(LARGEST + 1)
+    else:
+        try:
+            with file.open("rb") as opened:
+                data = opened.read(LARGEST + 1)
+        except OSError as error:
+            raise click.UsageError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}") from error
+    if len(data) > LARGEST:
+        raise click.UsageError(f"{file} is larger than {LARGEST // 2**20} MiB")
+    return data
+
+
+def _entries(data: bytes) -> list[Entry]:
+    from recrawl.cli import listing
+
+    form = listing.format_of(data)
+    if form == "opml":
+        return _subscriptions(data)
+    return (listing.read_csv if form == "csv" else listing.read_text)(listing.decoded(data))
+
+
+def _subscriptions(data: bytes) -> list[Entry]:
+    from recrawl.cli.listing import Entry
+    from recrawl.crawl.opml import read_opml
+
+    found = read_opml(data)
+    if found.broken:
+        click.echo("recrawl: the list is damaged; what could be read of it was read", err=True)
+    return [Entry(each.line, each.url, {"title": each.title, "tags": each.tags}) for each in found]
+
+
+def _report(taken: Taken, update: bool) -> None:
+    for source in taken.known[: 0 if update else NAMED]:
+        click.echo(f"already there: {source.id} {source.url}")
+    if len(taken.known) > NAMED and not update:
+        click.echo(f"already there: {len(taken.known) - NAMED} more")
+    known = f"{len(taken.known)} {'updated' if update else 'already there'}"
+    twice = f", {taken.twice} twice in the list" if taken.twice else ""
+    refused = f", {len(taken.refused)} refused" if taken.refused else ""
+    click.echo(f"{len(taken.added)} added, {known}{twice}{refused}")

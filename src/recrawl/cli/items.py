@@ -1,0 +1,81 @@
+"""`recrawl items`: what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from recrawl.store.base import Item, Source, Store
+
+
+@click.command(name="items", short_help="List what was found.")
+@click.option("--since", metavar="TIME", help="Only what was found in the last 1h, 2d, …")
+@click.option("--source", "target", metavar="TARGET", help="Only of this source: id, URL or part of it.")
+@click.option("--tag", metavar="T", help="Only of sources with this tag.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="At most so many."
+)
+@json_option
+@store_options
+def command(since: str | None, target: str | None, tag: str | None, limit: int, as_json: bool) -> None:
+    """List the items found, the latest first."""
+    from recrawl.cli.targets import find_source
+    from recrawl.units import parse_duration
+
+    now = time.time()
+    start = None if since is None else now - parse_duration("--since", since)
+    with opened_store(settings()) as store:
+        source = None if target is None else find_source(store, target).id
+        found = store.items(source=source, tag=tag, since=start, limit=limit)
+        show_items(store, found, now, as_json)
+
+
+def show_items(store: Store, found: Sequence[Item], now: float, as_json: bool) -> None:
+    """Items with the sources they are from."""
+    sources = {each.id: each for each in store.sources(ids=sorted({item.source for item in found}))} if found else {}
+    if as_json:
+        from recrawl.cli.showing import write_json
+
+        write_json([_fields(item, sources.get(item.source)) for item in found])
+    else:
+        _show(found, sources, now)
+
+
+def _fields(item: Item, source: Source | None) -> dict[str, object]:
+    return {
+        "id": item.id,
+        "source": item.source,
+        "source_url": source.url if source else "",
+        "source_title": source.title if source else "",
+        "title": item.title,
+        "link": item.link,
+        "summary": item.summary,
+        "published": item.published,
+        "first_seen": item.first_seen,
+    }
+
+
+def _show(found: Sequence[Item], sources: dict[int, Source], now: float) -> None:
+    from rich.text import Text
+
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import ago
+    from recrawl.crawl.text import clean, visible
+
+    out = console()
+    if not found:
+        out.print("no items")
+    for item in found:
+        line = Text(f"{ago(item.first_seen, now):>6}  ", style="dim", no_wrap=True, overflow="ellipsis")
+        line.append(clean(item.title, 300) or visible(item.link) or "(no title)", style="not dim bold")
+        if item.source in sources:
+            line.append(f"  {name_of(sources[item.source], 60)}", style="not dim")
+        out.print(line, soft_wrap=False)
+        if item.link:
+            out.print(Text(f"        {visible(item.link)}", style="dim", no_wrap=True, overflow="ellipsis"))

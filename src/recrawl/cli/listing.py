@@ -1,0 +1,137 @@
+"""Lists of sources as people have them: plain text and CSV. (OPML is read by `crawl.opml`.)
+
+Text: an address a line, a title after white space if there is one; empty lines and lines that begin with # are left
+out. CSV: a heading row that has `url`, and any of the columns below; comma, semicolon or tab. Nothing is fetched, and
+an address that cannot be used is not an error of the whole list.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from recrawl.errors import ParameterError
+
+if TYPE_CHECKING:
+    from recrawl.store.base import Source
+
+Format = Literal["opml", "csv", "text"]
+COLUMNS = ("url", "title", "kind", "importance", "half_life", "max_age", "cost", "tags", "select", "state")
+_ALIASES = {"xmlurl": "url", "feed": "url", "link": "url", "address": "url", "name": "title", "text": "title",
+            "tag": "tags", "folder": "tags", "category": "tags", "header": "headers"}  # fmt: skip
+_STATES = ("active", "paused", "retired")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a list: where it stood, the address as written, and fields of a `Source` as written."""
+
+    line: int
+    url: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def decoded(data: bytes) -> str:
+    """The text of a list, whatever program wrote it."""
+    for encoding in ("utf-8-sig", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig",):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("cp1252", "replace")
+
+
+def format_of(data: bytes) -> Format:
+    """What a list looks like by its beginning.
+
+    >>> format_of(b'<?xml version="1.0"?><opml>'), format_of(b"title;url"), format_of(b"https://example.org/feed")
+    ('opml', 'csv', 'text')
+    """
+    start = decoded(data[:4096]).lstrip()
+    if start.startswith("<"):
+        return "opml"
+    heading = next((line for line in start.splitlines() if line.strip()), "")
+    return "csv" if "url" in _names(heading, _delimiter(heading)) and "://" not in heading else "text"
+
+
+def read_text(text: str) -> list[Entry]:
+    """The entries of a plain list."""
+    entries = []
+    for number, line in enumerate(text.splitlines(), 1):
+        url, _, title = line.strip().partition("\t" if "\t" in line.strip() else " ")
+        if url and not url.startswith("#"):
+            entries.append(Entry(number, url, {"title": title.strip()} if title.strip() else {}))
+    return entries
+
+
+def read_csv(text: str) -> list[Entry]:
+    """The entries of a CSV file with headings; columns of other programs are left out."""
+    lines = text.lstrip("\r\n").splitlines(keepends=True)
+    delimiter = _delimiter(lines[0])
+    rows = csv.reader(lines[1:], delimiter=delimiter)
+    names = _names(lines[0], delimiter)
+    entries = []
+    try:
+        for row in rows:
+            cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
+            if any(cells.values()):
+                fields = {name: cell for name, cell in cells.items() if name in (*COLUMNS[1:], "headers")}
+                entries.append(Entry(rows.line_num + 1, cells.get("url", ""), _split(fields)))
+    except csv.Error as error:
+        raise ParameterError(f"line {rows.line_num + 1}", "a row of CSV", str(error)) from error
+    return entries
+
+
+def write_csv(sources: Iterable[Source], with_headers: bool) -> str:
+    """The catalogue as `read_csv` reads it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*COLUMNS, "headers"] if with_headers else COLUMNS)
+    for source in sources:
+        row = [_cell(getattr(source, name)) for name in COLUMNS]
+        headers = "\n".join(f"{name}: {value}" for name, value in source.headers.items())
+        writer.writerow([*row, headers] if with_headers else row)
+    return out.getvalue()
+
+
+def write_text(sources: Iterable[Source]) -> str:
+    """Addresses, a line each, with their titles."""
+    return "".join(f"{source.url} {' '.join(source.title.split())}".rstrip() + "\n" for source in sources)
+
+
+def state(name: str, value: str) -> str:
+    """A state a source can have."""
+    if value.lower() not in _STATES:
+        raise ParameterError(name, f"one of {', '.join(_STATES)}", repr(value))
+    return value.lower()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ";".join(value)
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if value is None else str(value)
+
+
+def _split(fields: dict[str, Any]) -> dict[str, Any]:
+    if "tags" in fields:
+        fields["tags"] = [tag.strip() for tag in re.split(r"[;,|]", fields["tags"]) if tag.strip()]
+    if "headers" in fields:
+        fields["headers"] = [line for line in fields["headers"].splitlines() if line.strip()]
+    return fields
+
+
+def _delimiter(heading: str) -> str:
+    return max(",;\t", key=heading.count)
+
+
+def _names(heading: str, delimiter: str) -> Sequence[str]:
+    names = [
+        re.sub(r"[ -]+", "_", cell.strip().lower()) for cell in next(csv.reader([heading], delimiter=delimiter), [])
+    ]
+    return [_ALIASES.get(name, name) if _ALIASES.get(name) not in names else name for name in names]

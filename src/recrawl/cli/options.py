@@ -1,0 +1,105 @@
+"""Options that commands share: which settings, which store, and what is said about a source.
+
+`--config` and `--store` may stand before or after the command; neither reaches its function: `settings` and
+`opened_store` know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from recrawl.config import Config
+    from recrawl.store.base import Source, Store
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_KEPT = "recrawl.options"
+
+
+def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value is not None:
+        ctx.meta.setdefault(_KEPT, {})[parameter.name] = value
+
+
+def config_option(command: Function) -> Function:
+    """`--config FILE`."""
+    return click.option("--config", type=click.Path(path_type=Path), metavar="FILE", envvar="RECRAWL_CONFIG",
+                        expose_value=False, callback=_remember,
+                        help="Settings; recrawl.toml here if there is one. [env: RECRAWL_CONFIG]")(command)  # fmt: skip
+
+
+def store_options(command: Function) -> Function:
+    """`--store PATH` and `--config FILE`, for commands that open the store."""
+    store = click.option("--store", metavar="PATH", expose_value=False, callback=_remember,
+                         help="The store; by the settings, recrawl.db, if not given.")  # fmt: skip
+    return store(config_option(command))
+
+
+def settings(overrides: Mapping[str, object] | None = None) -> Config:
+    """The settings in force for the command that runs now."""
+    from recrawl.config import load
+
+    context = click.get_current_context(silent=True)
+    given = context.meta.get(_KEPT, {}) if context is not None else {}
+    return load(given.get("config"), {"store": given.get("store"), **(overrides or {})})
+
+
+@contextmanager
+def opened_store(config: Config, *, create: bool = False) -> Iterator[Store]:
+    """The store of the settings; StoreError if there is none, unless it may be made."""
+    from recrawl.errors import StoreError
+    from recrawl.store.opening import open_store
+
+    if not create and "://" not in config.store and not Path(config.store).exists():
+        raise StoreError(f"no store at {config.store}: make one with `recrawl add URL`, or name it with --store")
+    store = open_store(config.store)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def json_option(command: Function) -> Function:
+    """`--json`: for programs."""
+    return click.option("--json", "as_json", is_flag=True, help="As JSON, with the fields of docs/commands.md.")(
+        command
+    )
+
+
+def source_options(command: Function) -> Function:
+    """What can be said about a source; gathered by `described`."""
+    for option in reversed(
+        (
+            click.option("--importance", type=float, metavar="W", help="What an item of it is worth; 1 is usual."),
+            click.option("--half-life", metavar="TIME", help="Time in which its items lose half their interest: 6h."),
+            click.option("--max-age", metavar="TIME", help="Look at it this often whatever it is worth: 7d."),
+            click.option("--cost", type=float, metavar="C", help="What a fetch of it spends; 1 is usual."),
+            click.option("--tag", "tags", multiple=True, metavar="T", help="A word to find it by; may be repeated."),
+            click.option("--kind", type=click.Choice(["auto", "feed", "sitemap", "page"]),
+                         help="What it is; auto finds out on the first fetch."),
+            click.option("--header", "headers", multiple=True, metavar="'K: V'",
+                         help="Sent to its own origin only; may be repeated."),
+            click.option("--select", metavar="CSS", help="The part of a page that is compared."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def described(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `Source` that `source_options` gave, checked; without those not given."""
+    from recrawl.cli.fields import checked_fields
+
+    return checked_fields({name: value for name, value in given.items() if value not in (None, ())})
+
+
+def name_of(source: Source, limit: int = 300) -> str:
+    """Its title, or its URL where it has none, fit to be shown."""
+    from recrawl.crawl.text import clean, visible
+
+    return clean(source.title, limit) or visible(source.url)

@@ -1,0 +1,31 @@
+"""`recrawl pause`: leave sources alone for a while."""
+
+from __future__ import annotations
+
+import click
+
+from recrawl.cli.options import name_of, opened_store, settings, store_options
+
+
+@click.command(name="pause", short_help="Stop fetching sources, or resume them.")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--resume", is_flag=True, help="Fetch them again, retired ones included.")
+@store_options
+def command(targets: tuple[str, ...], resume: bool) -> None:
+    """Stop fetching sources without forgetting anything about them.
+
+    TARGET is an id, a URL, or a part of a URL or title that fits one source only. A running crawler takes notice
+    within seconds.
+    """
+    import msgspec
+
+    from recrawl.cli.targets import find_sources
+
+    wanted = "active" if resume else "paused"
+    with opened_store(settings()) as store:
+        sources = find_sources(store, targets)
+        changed = [each for each in sources if each.state != wanted]
+        store.edit([msgspec.structs.replace(each, state=wanted) for each in changed])
+    for source in sources:
+        verb = ("resumed" if resume else "paused") if source in changed else f"already {wanted}"
+        click.echo(f"{verb}: {source.id} {name_of(source)}")

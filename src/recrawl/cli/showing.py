@@ -1,0 +1,96 @@
+"""How commands that look show things: tables that fit the terminal, times from now, JSON for programs.
+
+Text from the web reaches the terminal as rich `Text`, cleaned: never as markup, never with control characters.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from recrawl.units import show_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+LEAST = 16
+"""Characters left to the elastic column, however narrow the terminal."""
+TONES = {"ok": "green", "new": "cyan", "paused": "dim", "retired": "dim", "held": "dark_orange", "failing": "red"}
+
+
+def write_json(what: Any) -> None:
+    """One JSON document on standard output; unknown and infinite numbers are null."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(what), indent=2).decode() + "\n")
+
+
+def ago(then: float | None, now: float) -> str:
+    """How long ago, shortly; a dash for never."""
+    return "–" if then is None or math.isnan(then) else short(max(now - then, 0.0))
+
+
+def ahead(then: float, now: float) -> str:
+    """How long until then, shortly."""
+    if math.isnan(then):
+        return "–"
+    return "now" if then <= now else short(then - now)
+
+
+def short(seconds: float) -> str:
+    """A time in its largest unit, or two of them where that says much more.
+
+    >>> short(5400), short(200_000), short(40.2), short(0.2)
+    ('1h30m', '2d7h', '40s', '0s')
+    """
+    if not math.isfinite(seconds):
+        return show_duration(seconds)
+    return show_duration(math.floor(seconds)) if seconds >= 1.0 else "0s"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with a few digits; a dash for none.
+
+    >>> number(1234.5), number(0.03149), number(float("nan")), number(12_345_678.0)
+    ('1234', '0.0315', '–', '1.23e+07')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.0f}" if 100 <= abs(value) < 1e6 else f"{value:.{digits}g}"
+
+
+def table(
+    out: Console, heads: Sequence[str], rows: Sequence[Sequence[str | Text]], *, elastic: int, right: Sequence[int] = ()
+) -> None:
+    """Print columns side by side; the `elastic` one is cut to what the others leave."""
+    from rich.table import Table
+    from rich.text import Text
+
+    widths = [max(len(head), *(len(row[k]) for row in rows)) if rows else len(head) for k, head in enumerate(heads)]
+    others = sum(width for k, width in enumerate(widths) if k != elastic) + 2 * (len(heads) - 1)
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for k, head in enumerate(heads):
+        room = max(LEAST, out.width - others) if k == elastic else widths[k]
+        grid.add_column(head, justify="right" if k in right else "left", no_wrap=True, overflow="ellipsis",
+                        max_width=room, min_width=min(room, widths[k]) if k == elastic else widths[k])  # fmt: skip
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    out.print(grid)
+
+
+def pairs(out: Console, rows: Sequence[tuple[str, str | Text]]) -> None:
+    """Print names with what they stand for, folded under each other."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for name, text in rows:
+        grid.add_row(name, text if isinstance(text, Text) else Text(text))
+    out.print(grid)

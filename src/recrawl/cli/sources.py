@@ -1,0 +1,70 @@
+"""`recrawl sources`: the catalogue."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.options import json_option, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from recrawl.cli.views import SourceView
+
+SHOWN = 100
+ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "failures")
+
+
+@click.command(name="sources", short_help="List the catalogue.")
+@click.option("--tag", metavar="T", help="Only those with this tag.")
+@click.option("--state", type=click.Choice(["active", "paused", "retired"]), help="Only those in this state.")
+@click.option("--text", metavar="TEXT", help="Only those with this in URL or title.")
+@click.option("--sort", "order", default="id", show_default=True, metavar="FIELD",
+              help=f"One of {', '.join(ORDERS)}; with a leading - the other way round.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help=f"At most so many; {SHOWN} in a table.")
+@json_option
+@store_options
+def command(tag: str | None, state: Any, text: str | None, order: str, limit: int | None, as_json: bool) -> None:
+    """List the catalogue: what each source is, how often it brings something, when it was and will be fetched."""
+    from recrawl.cli.showing import write_json
+    from recrawl.cli.views import views
+
+    if order.removeprefix("-") not in ORDERS:
+        raise click.UsageError(f"--sort is one of {', '.join(ORDERS)}, with or without a leading -; not {order}")
+    config, now = settings(), time.time()
+    with opened_store(config) as store:
+        most = limit if as_json or limit is not None else SHOWN
+        chosen = store.sources(tag=tag, state=state, text=text, order=order, limit=most)
+        shown = views(store, chosen, config, now)
+        count = store.count(tag=tag, state=state, text=text)
+    if as_json:
+        write_json(shown)
+    else:
+        _show(shown, now, count)
+
+
+def _show(shown: list[SourceView], now: float, count: int) -> None:
+    from rich.text import Text
+
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import TONES, ago, ahead, short, table
+    from recrawl.crawl.text import clean, visible
+    from recrawl.units import show_rate
+
+    out = console()
+    if not shown:
+        out.print("no sources" if not count else f"{count} sources, none shown")
+        return
+    rows = []
+    for each in shown:
+        pace = show_rate(each.pace_per_day / 86400.0) if each.pace_per_day > 0 else "–"
+        due = "first" if each.health == "new" else "–" if each.state != "active" else ahead(each.due, now)
+        name = Text(clean(each.title, 200) or visible(each.url))
+        tone = TONES.get(each.health.split()[0], "")
+        rows.append((str(each.id), name, each.kind, pace, short(each.half_life_s), ago(each.last, now), due,
+                     Text(each.health, tone)))  # fmt: skip
+    heads = ("id", "source", "kind", "pace", "half-life", "last", "due", "health")
+    table(out, heads, rows, elastic=1, right=(0, 3, 4, 5, 6))
+    if count > len(shown):
+        out.print(f"{len(shown)} of {count} sources; --limit shows more, --text and --tag find some", style="dim")

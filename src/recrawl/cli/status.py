@@ -1,0 +1,165 @@
+"""`recrawl status`: how it goes."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.options import json_option, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recrawl.config import Config
+    from recrawl.store.base import Crawl, Source, Store, Totals
+
+HOUR_S, DAY_S = 3600.0, 86400.0
+LOOKED_AT, SHOWN = 5000, 5
+"""Crawls of the last day from which hosts are judged, and how many lines each list has."""
+
+
+@click.command(name="status", short_help="How it goes: sources, price, spend, finds, trouble.")
+@json_option
+@store_options
+def command(as_json: bool) -> None:
+    """Show how it goes: sources, budget and price, what the last hour and day brought, and what is in trouble."""
+    from recrawl.cli.showing import write_json
+
+    config, now = settings(), time.time()
+    with opened_store(config) as store:
+        found = figures(store, config, now)
+    if as_json:
+        write_json(found)
+    else:
+        _show(found, now)
+
+
+def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
+    """Everything `recrawl status` says, in numbers."""
+    from recrawl.cli.economy import price_and_budget
+
+    price, budget = price_and_budget(store, config, now)
+    soonest = store.sources(state="active", order="due", limit=SHOWN)
+    return {
+        "now": now,
+        "store": config.store,
+        "crawler": store.claimed(),
+        "sources": _counts(store),
+        "budget_per_s": budget,
+        "price": price,
+        "hour": store.totals(now - HOUR_S),
+        "day": store.totals(now - DAY_S),
+        **_hosts(store, store.crawls(since=now - DAY_S, limit=LOOKED_AT)),
+        "holds": store.holds(now),
+        "next": _next(store, soonest),
+    }
+
+
+def _counts(store: Store) -> dict[str, int]:
+    active = store.count(state="active")
+    paused, retired = store.count(state="paused"), store.count(state="retired")
+    never = failing = 0
+    for progress in store.progress():
+        never += progress.last is None
+        failing += progress.failures > 0
+    return {"active": active, "paused": paused, "retired": retired, "never_fetched": never, "failing": failing}
+
+
+def _next(store: Store, sources: Sequence[Source]) -> list[dict[str, Any]]:
+    due = {each.source: each.due for each in store.progress([source.id for source in sources])} if sources else {}
+    return [
+        {"id": each.id, "url": each.url, "title": each.title, "due": due[each.id]}
+        for each in sources
+        if due.get(each.id, float("nan")) < float("inf")
+    ]
+
+
+def _hosts(store: Store, crawls: Sequence[Crawl]) -> dict[str, Any]:
+    """The slowest hosts and those that fail, by the crawls of the last day."""
+    from recrawl.crawl.urls import host
+
+    known = {
+        each.id: host(each.url) or each.url for each in store.sources(ids=list({crawl.source for crawl in crawls}))
+    }
+    by_host: dict[str, list[Crawl]] = defaultdict(list)
+    for crawl in crawls:
+        if crawl.source in known:
+            by_host[known[crawl.source]].append(crawl)
+    rows = [_host_row(name, each) for name, each in by_host.items()]
+    slow = sorted(rows, key=lambda row: -row["mean_s"])[:SHOWN]
+    failing = sorted((row for row in rows if row["failed"]), key=lambda row: -row["failed"])[:SHOWN]
+    return {"slowest_hosts": slow, "failing_hosts": failing}
+
+
+def _host_row(name: str, crawls: Sequence[Crawl]) -> dict[str, Any]:
+    failed = [crawl for crawl in crawls if crawl.outcome in ("failed", "refused")]
+    return {
+        "host": name,
+        "crawls": len(crawls),
+        "mean_s": sum(crawl.elapsed_s for crawl in crawls) / len(crawls),
+        "failed": len(failed),
+        "error": failed[0].error if failed else "",
+    }
+
+
+def _show(found: dict[str, Any], now: float) -> None:
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import number, pairs, table
+    from recrawl.crawl.text import visible
+    from recrawl.units import show_rate
+
+    out = console()
+    counts = found["sources"]
+    states = ", ".join(f"{counts[name]} {name}" for name in ("active", "paused", "retired") if counts[name])
+    also = [f"{counts[key]} {word}" for key, word in (("never_fetched", "never fetched"), ("failing", "failing"))
+            if counts[key]]  # fmt: skip
+    price = "none yet: no crawler has run" if found["price"] != found["price"] else number(found["price"])
+    pairs(
+        out,
+        [
+            ("store", visible(found["store"])),
+            ("crawler", visible(found["crawler"] or "none is running")),
+            ("sources", (states or "none: add some with recrawl add URL") + (f" ({', '.join(also)})" if also else "")),
+            ("budget", show_rate(found["budget_per_s"])),
+            ("price", price),
+        ],
+    )
+    rows = [_total_row(name, found[name]) for name in ("hour", "day")]
+    heads = ("", "requests", "fetches", "new", "changed", "failed", "captured", "per request")
+    out.print()
+    table(out, heads, rows, elastic=0, right=range(1, 8))
+    _lists(out, found, now)
+
+
+def _total_row(name: str, totals: Totals) -> tuple[str, ...]:
+    from recrawl.cli.showing import number
+
+    counts = (str(getattr(totals, key)) for key in ("requests", "crawls", "new", "changed", "failed"))
+    return (f"last {name}", *counts, number(totals.captured), number(totals.captured / max(totals.requests, 1)))
+
+
+def _lists(out: Console, found: dict[str, Any], now: float) -> None:
+    """What is next, and what is in trouble; each list with its heading, where there is anything in it."""
+    from rich.text import Text
+
+    from recrawl.cli.showing import ahead, short, table
+    from recrawl.crawl.text import clean
+
+    held = found["holds"]
+    for title, heads, rows in (
+        ("next", ("due", "source"), [(ahead(each["due"], now), clean(each["title"], 200) or each["url"])
+                                     for each in found["next"]]),
+        ("slowest hosts", ("mean", "host"), [(f"{each['mean_s']:.2f}s", clean(each["host"], 200))
+                                             for each in found["slowest_hosts"]]),
+        ("failing", ("failed", "host", "why"), [(f"{each['failed']} of {each['crawls']}", clean(each["host"], 40),
+                                                 clean(each["error"], 200)) for each in found["failing_hosts"]]),
+        (f"held: {len(held)}", ("for", "host", "why"), [(short(each.until - now), clean(each.host, 40),
+                                                         clean(each.reason, 200)) for each in held[:SHOWN]]),
+    ):  # fmt: skip
+        if rows:
+            out.print(Text(f"\n{title}", style="bold"))
+            table(out, heads, rows, elastic=len(heads) - 1, right=(0,))

@@ -1,0 +1,39 @@
+"""`recrawl vacuum`: drop what is past its time."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from recrawl.cli.options import json_option, opened_store, settings, store_options
+
+
+@click.command(name="vacuum", short_help="Drop what is past its time, and give the space back.")
+@json_option
+@store_options
+def command(as_json: bool) -> None:
+    """Drop items, crawls, prices and versions past the ages set under [retention], and give the space back."""
+    from recrawl.store.base import Keep
+
+    config = settings()
+    kept = config.retention
+    keep = Keep(items=kept.items_s, crawls=kept.crawls_s, prices=kept.prices_s, versions=kept.versions,
+                size=kept.size_bytes)  # fmt: skip
+    with opened_store(config) as store:
+        done = store.vacuum(keep, time.time())
+    if as_json:
+        from recrawl.cli.showing import write_json
+
+        write_json(done)
+        return
+    dropped = ", ".join(f"{getattr(done, name)} {name}" for name in ("items", "crawls", "prices", "versions", "events"))
+    click.echo(f"dropped {dropped}")
+    click.echo(f"{config.store}: {_size(done.before)} before, {_size(done.after)} after")
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

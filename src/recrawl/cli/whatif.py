@@ -1,0 +1,143 @@
+"""`recrawl whatif`: what another budget would buy."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from recrawl.config import Config
+    from recrawl.crawl.whatif import Catalogue, Prospect
+    from recrawl.store.base import Source, Store
+
+MOVERS = 10
+HOUR_S = 3600.0
+
+
+@click.command(name="whatif", short_help="Compare budgets: what each would bring.")
+@click.option("--budget", "budgets", multiple=True, required=True, metavar="RATE",
+              help="Compare with this budget: 120/min; may be repeated.")  # fmt: skip
+@click.option("--tag", metavar="T", help="Only sources with this tag share the budget.")
+@click.option("--movers", "count", type=click.IntRange(min=0), default=MOVERS, show_default=True, metavar="N",
+              help="Sources that change most to list.")  # fmt: skip
+@json_option
+@store_options
+def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool) -> None:
+    """Compare the present budget with others: price, interest captured, how soon things are seen, and who gains.
+
+    Computed from what is believed now, in closed form; nothing is fetched. Requests for robots.txt and redirects are
+    not counted.
+    """
+    from recrawl.cli.economy import price_and_budget
+    from recrawl.cli.showing import write_json
+    from recrawl.crawl.whatif import compare
+    from recrawl.units import parse_rate
+
+    asked = [parse_rate("--budget", text) for text in budgets]
+    config, now = settings(), time.time()
+    with opened_store(config) as store:
+        sources = store.sources(state="active", tag=tag)
+        catalogue = beliefs(store, sources, config)
+        present = price_and_budget(store, config, now)[1]
+    prospects = compare(catalogue, [present, *asked])
+    if as_json:
+        write_json(as_fields(sources, catalogue, prospects))
+    else:
+        _show(sources, catalogue, prospects, count)
+
+
+def beliefs(store: Store, sources: Sequence[Source], config: Config) -> Catalogue:
+    """What is believed of these sources, as arrays."""
+    import numpy as np
+
+    from recrawl.crawl.whatif import Catalogue
+
+    known = {each.source: (each.value, each.rate) for each in store.progress([each.id for each in sources])}
+    pairs = np.array([known.get(each.id, (math.nan, math.nan)) for each in sources]).reshape(-1, 2)
+    return Catalogue(
+        value=pairs[:, 0] * np.array([each.importance for each in sources]),
+        rate=pairs[:, 1],
+        cost=np.array([each.cost for each in sources]),
+        min_interval=np.full(len(sources), config.politeness.min_interval_s),
+        max_age=np.array([each.max_age or config.max_age_s for each in sources]),
+    )
+
+
+def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect]) -> dict[str, Any]:
+    """Everything, for programs; the first prospect is that of the present budget."""
+    return {
+        "sources": len(sources),
+        "unknown": int((~catalogue.known).sum()),
+        "budgets": [_fields(each) for each in prospects],
+        "cadence": [
+            {"id": source.id, "url": source.url, "interval_s": [each.interval[k] for each in prospects],
+             "captured_per_hour": [each.captures[k] * HOUR_S for each in prospects]}
+            for k, source in enumerate(sources)
+        ],
+    }  # fmt: skip
+
+
+def _fields(each: Prospect) -> dict[str, float]:
+    return {
+        "budget_per_s": each.budget,
+        "spend_per_s": each.spend,
+        "price": each.price,
+        "captured_per_hour": each.captured * HOUR_S,
+        "inflow_per_hour": each.inflow * HOUR_S,
+        "median_delay_s": each.delay,
+        "never_worth_a_fetch": each.unworthy,
+    }
+
+
+def _show(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect], count: int) -> None:
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import number, short, table
+    from recrawl.units import show_rate
+
+    out = console()
+    known = int(catalogue.known.sum())
+    if not known:
+        out.print("nothing is known of any source yet: let `recrawl run` fetch them first")
+        return
+    first = prospects[0].captured
+    rows = [
+        ("requests", *(show_rate(each.spend) for each in prospects)),
+        ("price", *(number(each.price) for each in prospects)),
+        ("captured per hour", *(number(each.captured * HOUR_S) for each in prospects)),
+        ("  against now", "", *(f"{each.captured / first - 1:+.1%}" if first else "–" for each in prospects[1:])),
+        ("  of all there is", *(f"{each.captured / each.inflow:.1%}" if each.inflow else "–" for each in prospects)),
+        ("half is seen within", *(short(each.delay) for each in prospects)),
+        ("never worth a fetch", *(f"{each.unworthy} of {known}" for each in prospects)),
+    ]
+    heads = ("budget", f"{show_rate(prospects[0].budget)} (now)", *(show_rate(each.budget) for each in prospects[1:]))
+    table(out, heads, rows, elastic=0, right=range(1, len(heads)))
+    if known < len(sources):
+        out.print(f"{len(sources) - known} sources never fetched yet are left out", style="dim")
+    if count:
+        _show_movers(sources, prospects, count)
+
+
+def _show_movers(sources: Sequence[Source], prospects: Sequence[Prospect], count: int) -> None:
+    from rich.text import Text
+
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import number, short, table
+    from recrawl.crawl.whatif import movers
+
+    out, before, after = console(), prospects[0], prospects[-1]
+    rows = [
+        (name_of(sources[k], 200), f"every {short(before.interval[k])}", f"every {short(after.interval[k])}",
+         f"{'+' if after.captures[k] >= before.captures[k] else ''}"
+         f"{number((after.captures[k] - before.captures[k]) * HOUR_S)}")
+        for k in movers(before, after, count).tolist()
+    ]  # fmt: skip
+    if rows:
+        out.print(Text("\nwhat changes most", style="bold"))
+        heads = ("source", "now", "then", "captured per hour")
+        table(out, heads, rows, elastic=0, right=(1, 2, 3))
