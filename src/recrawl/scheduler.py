@@ -45,13 +45,16 @@ class Scheduler:
     A key handed out by `due` is in flight until it is reported or released. One scheduler (or crawler) at a time works
     on a store; `recrawl status` and `recrawl explain` may look on.
 
-    >>> scheduler = Scheduler(":memory:", budget="10/s", clock=ManualClock())
+    >>> from tempfile import mkdtemp
+    >>> from recrawl.clock import ManualClock
+    >>> scheduler = Scheduler(mkdtemp() + "/recrawl.db", budget="10/s", clock=ManualClock())
     >>> _ = scheduler.add("https://example.org/feed", importance=2.0, half_life="6h")
     >>> scheduler.clock.advance(1.0)
     >>> for key in scheduler.due():
     ...     scheduler.report(key, published=[])
     >>> scheduler.due()
     []
+    >>> scheduler.close()
     """
 
     def __init__(

@@ -63,6 +63,8 @@ _KINDS = (
 _NETWORKS = tuple((ipaddress.ip_network(network), kind) for network, kind in _KINDS)
 _PUBLIC_V6 = (ipaddress.IPv6Network("2000::/3"), ipaddress.IPv6Network("64:ff9b::/96"))
 """All that has been given out [IANA], and the well-known translation prefix; the rest of IPv6 is reserved."""
+_PROTOCOLS_V6 = ipaddress.IPv6Network("2001::/23")
+"""Within that, for protocols rather than hosts [IANA]."""
 _EMBEDDING = (
     (ipaddress.IPv6Network("::ffff:0:0/96"), 0, "IPv4-mapped"),
     (ipaddress.IPv6Network("::ffff:0:0:0/96"), 0, "IPv4-translated"),
@@ -108,7 +110,7 @@ def _refusal_v6(address: ipaddress.IPv6Address) -> str:
         kind = _kind(inner)
         if kind:
             return f"{_article(form)} {form} form of {_article(kind)} {kind} address"
-    if not any(address in network for network in _PUBLIC_V6):
+    if address in _PROTOCOLS_V6 or not any(address in network for network in _PUBLIC_V6):
         return "a reserved address"
     return ""
 

@@ -26,6 +26,12 @@ _RFC822 = re.compile(
     r"(?: ([+-])([0-9]{2}):?([0-9]{2})| ([A-Z]{1,4}))?"
 )
 _NUMERIC = re.compile(r"[0-9]{9,10}")
+_COMPACT = re.compile(r"[0-9]{8}T[0-9]{4,6}(?:Z|[+-][0-9]{4})?")
+_LOOSE_ISO = re.compile(
+    r"([0-9]{4})(?:[-/.]([0-9]{1,2})(?:[-/.]([0-9]{1,2}))?)?(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)?)?"
+    r" ?(?:Z|UTC|GMT|([+-])([0-9]{2}):?([0-9]{2}))?",
+    re.IGNORECASE,
+)
 
 
 def parse(text: str | None) -> float | None:
@@ -60,10 +66,13 @@ def _midnight(text: str) -> float | None:
         return None
 
 
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _iso(text: str) -> float | None:
     try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return _aware(datetime.fromisoformat(text)).timestamp()
     except (ValueError, OverflowError):
         return _unusual(text)
 
@@ -86,22 +95,34 @@ def _rfc822(found: re.Match[str]) -> float | None:
 @lru_cache(maxsize=4096)
 def _unusual(text: str) -> float | None:
     """What two fast readers do not know; cached, because a feed that writes odd dates writes them every time."""
+    if not text.isascii():
+        return _foreign(text)
     if _NUMERIC.fullmatch(text):
         return float(text)
     try:
+        if _COMPACT.fullmatch(text):
+            return _aware(datetime.fromisoformat(text)).timestamp()
+        if found := _LOOSE_ISO.fullmatch(text):
+            return _loose_iso(found)
         fields = parsedate_tz(text)
-        if fields is not None and fields[0] > 0:
-            return float(mktime_tz(fields))
+        return float(mktime_tz(fields)) if fields is not None and fields[0] > 0 else None
     except (ValueError, OverflowError, TypeError, IndexError):
-        pass
-    return _foreign(text)
+        return None
+
+
+def _loose_iso(found: re.Match[str]) -> float:
+    year, month, day, hour, minute, second = (int(group) if group else None for group in found.groups()[:6])
+    offset = 0 if not found[8] else (int(found[9]) * 3600 + int(found[10]) * 60) * (1 if found[8] == "+" else -1)
+    moment = datetime(year or 0, month or 1, day or 1, hour or 0, minute or 0, min(second or 0, 59), tzinfo=UTC)
+    return moment.timestamp() + float(found[7] or 0.0) - offset
 
 
 def _foreign(text: str) -> float | None:
+    """Dates with months or weekdays in other scripts, by the library that knows them."""
     from feedparser.datetimes import _parse_date
 
     try:
-        fields = _parse_date(text)
+        fields = _parse_date(text) if any(character.isalpha() for character in text) else None
         return None if fields is None else float(timegm(fields))
     except Exception:  # a library of heuristics on strangers' text: whatever it raises, this is no date
         return None

@@ -140,7 +140,8 @@ class Decider:
         """These were not carried out after all."""
         if intents:
             self.policy.release(np.array([intent.number for intent in intents]))
-            self._landed([intent.number for intent in intents], now)
+            self._flying.difference_update(intent.number for intent in intents)
+            self.leave_hosts(intents, now)
 
     # -- settling
 
@@ -157,7 +158,7 @@ class Decider:
         if alive:
             until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
             self.policy.hold(np.array([n for n, _ in alive]), until)
-        self._landed(numbers, now)
+        self._flying.difference_update(numbers)
         self._schedule(numbers)
         return [each.settlement for each in settled]
 
@@ -300,12 +301,11 @@ class Decider:
             until = [self._progress[n].held_until for n in numbers]
             self.policy.hold(ids, np.where(active, until, math.inf))
 
-    def _landed(self, numbers: Iterable[int], now: float) -> None:
-        """These are no longer in flight: their hosts are free again as soon as politeness allows."""
+    def leave_hosts(self, intents: Sequence[Intent], now: float) -> None:
+        """The requests of these are over: their hosts are free again as soon as politeness allows."""
         groups = []
-        for number in numbers:
-            self._flying.discard(number)
-            group = self._host[number]
+        for intent in intents:
+            group = self._group[intent.host]
             groups.append(group)
             left = self._busy.get(group, 1) - 1
             if left > 0:

@@ -98,6 +98,7 @@ class Crawler:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._visits: set[asyncio.Task[None]] = set()
         self._finished: list[Visit] = []
+        self._left_hosts: list[Intent] = []
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -188,6 +189,9 @@ class Crawler:
         tokens = min(self._purse.available(), float(room))
         if tokens < 1.0 - 1e-9:
             return min(self._purse.wait_s(), IDLE_S), 0
+        left, self._left_hosts = self._left_hosts, []
+        if left:
+            self._decider.leave_hosts(left, now)
         intents = self._decider.choose(now, tokens)
         if intents:
             self._purse.spend(self._decider.cost(intents))
@@ -211,6 +215,16 @@ class Crawler:
 
     async def _visit(self, intent: Intent) -> None:
         """Fetch and read one source. Whatever goes wrong is told of this source alone."""
+        delivery = await self._fetch(intent)
+        self._left_hosts.append(intent)
+        visit = Visit(intent, self._clock.now(), delivery)
+        if delivery.response is not None and not delivery.refused and 200 <= delivery.response.status < 300:
+            await self._read(visit)
+        self._finished.append(visit)
+        self._news.set()
+        self._room.set()
+
+    async def _fetch(self, intent: Intent) -> Delivery:
         source, progress = intent.source, intent.progress
         conditional = {}
         if progress.etag:
@@ -218,19 +232,10 @@ class Crawler:
         if progress.modified:
             conditional["If-Modified-Since"] = progress.modified
         try:
-            delivery = await self._courier.visit(source.url, source.headers, conditional)
-            visit = Visit(intent, self._clock.now(), delivery)
-            if delivery.response is not None and not delivery.refused and 200 <= delivery.response.status < 300:
-                await self._read(visit)
-        except asyncio.CancelledError:
-            raise
+            return await self._courier.visit(source.url, source.headers, conditional)
         except Exception as error:
-            self._log.exception("visit failed", source=source.id)
-            failure = Delivery(response=None, final_url=source.url, requests=1, error=f"internal error: {error!r}")
-            visit = Visit(intent, self._clock.now(), failure)
-        self._finished.append(visit)
-        self._news.set()
-        self._room.set()
+            self._log.exception("a fetch went wrong", source=source.id)
+            return Delivery(response=None, final_url=source.url, requests=1, error=f"internal error: {error!r}")
 
     async def _read(self, visit: Visit) -> None:
         response, source = visit.delivery.response, visit.intent.source
@@ -252,6 +257,9 @@ class Crawler:
             visit.keys = [item_key(item.key) for item in visit.findings.items]
         except UnreadableError as error:
             visit.error = str(error)
+        except Exception as error:
+            self._log.exception("a document could not be read", source=source.id)
+            visit.error = f"internal error: {error!r}"
 
     # -- settling
 

@@ -93,7 +93,7 @@ def blind_worth(importance: float, gap: float, half_life_s: float, ephemeral: bo
 
 def _listed(visit: Visit, terms: Terms) -> Settled:
     """A feed or sitemap: which items are new, and what finding them was worth."""
-    intent, findings, before = visit.intent, visit.findings, visit.intent.progress
+    findings, before = visit.findings, visit.intent.progress
     assert findings is not None
     keys = visit.keys
     fresh = [(key, item) for key, item in zip(keys, findings.items, strict=True) if key in visit.unseen]

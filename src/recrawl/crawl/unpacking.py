@@ -29,8 +29,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_WINDOW_LOG = 23
 """At most 8 MiB of window [RFC 9659]: a frame may ask for gigabytes of it before the first byte comes out."""
-MAX_MEMBERS = 1000
-"""Of one gzip or zstd stream: empty members cost time and bring nothing."""
+MAX_MEMBERS = 100
+"""Of one gzip or zstd stream: each costs a copy of what is left, and empty ones bring nothing for it."""
 
 
 def unpacked(body: bytes, content_encoding: str, max_bytes: int, *, cut: bool = False) -> bytes:
@@ -84,9 +84,9 @@ class _Decoder(Protocol):
 def _members(body: bytes, room: int, magic: bytes, decoder: Callable[[], _Decoder]) -> bytes:
     """One member after another, `room` bytes at most; what follows the last one and is no member is padding."""
     parts: list[bytes] = []
-    for _ in range(MAX_MEMBERS):
-        if not body.startswith(magic):
-            break
+    while body.startswith(magic):
+        if len(parts) == MAX_MEMBERS:
+            raise EOFError("too many members")
         member = decoder()
         parts.append(member.decompress(body, room))
         room -= len(parts[-1])

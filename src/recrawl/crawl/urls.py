@@ -46,10 +46,10 @@ def normalise(text: str) -> str:
     >>> normalise("HTTP://Example.org:80/a/../b?x=1#top"), normalise("example.org/feed"), normalise("feed:https://a.de")
     ('http://example.org/b?x=1', 'https://example.org/feed', 'https://a.de/')
     """
-    parts = _split(_with_scheme(text.strip()), text)
+    parts = _split(_with_scheme(_forward(text.strip())), text)
     if parts.username is not None or parts.password is not None:
         raise ParameterError("url", "an address without user name and password (give --header 'Authorization: …')",
-                             _shown(text.rpartition("@")[2]))  # fmt: skip
+                             _shown(text))  # fmt: skip
     return _canonical(parts, text)
 
 
@@ -65,7 +65,7 @@ def join(base: str, href: str) -> str | None:
     if not href:
         return None
     try:
-        absolute = urljoin(base, href)
+        absolute = urljoin(base, _forward(href))
         return _canonical(_split(absolute, absolute), absolute)
     except ValueError:
         return None
@@ -107,12 +107,19 @@ def _with_scheme(text: str) -> str:
     return text if rest.startswith("//") else f"{scheme}://{rest.lstrip('/')}"
 
 
+def _forward(text: str) -> str:
+    """With slashes for backslashes before the query, as browsers read them."""
+    if "\\" not in text:
+        return text
+    before, mark, query = text.partition("?")
+    return before.replace("\\", "/") + mark + query
+
+
 def _split(absolute: str, given: str) -> SplitResult:
     if len(absolute) > LONGEST or _CONTROL.search(absolute):
         raise ParameterError("url", f"{EXPECTED}, of at most {LONGEST} plain characters", _shown(given))
-    before, mark, query = absolute.partition("?")
     try:
-        return urlsplit(before.replace("\\", "/") + mark + query)
+        return urlsplit(absolute)
     except ValueError as error:
         raise ParameterError("url", EXPECTED, _shown(given)) from error
 
@@ -183,4 +190,6 @@ def _without_dots(path: str) -> str:
 
 
 def _shown(text: str) -> str:
+    """For a message: short, and without what may be a password."""
+    text = "…@" + text.rpartition("@")[2] if "@" in text else text
     return repr(text if len(text) <= 200 else text[:200] + "…")
