@@ -6,11 +6,12 @@ a time (`claim`); any number of programs may read, and edit the catalogue, meanw
 
 from __future__ import annotations
 
+import sys
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 import msgspec
-import numpy as np
 
 SourceKind = Literal["auto", "feed", "sitemap", "page", "key"]
 SourceState = Literal["active", "paused", "retired"]
@@ -422,9 +423,16 @@ def packed(keys: Iterable[int]) -> bytes:
     >>> keys_in(packed([3, -1])) == [3, -1]
     True
     """
-    return np.fromiter(keys, dtype=">i8").tobytes()
+    return _swapped(array("q", keys)).tobytes()
 
 
 def keys_in(listing: bytes) -> list[int]:
     """The item keys in a listing; a broken last one is left out."""
-    return [int(key) for key in np.frombuffer(listing, dtype=">i8", count=len(listing) // 8)]
+    return _swapped(array("q", listing[: len(listing) // 8 * 8])).tolist()
+
+
+def _swapped(keys: array[int]) -> array[int]:
+    """Between this machine's order of bytes and the stored one."""
+    if sys.byteorder == "little":
+        keys.byteswap()
+    return keys
