@@ -59,8 +59,10 @@ def join(base: str, href: str) -> str | None:
     >>> join("https://example.org/a/", "../b c#x"), join("https://example.org/", "mailto:me@example.org")
     ('https://example.org/b%20c', None)
     """
-    if len(href) <= LONGEST and (plain := _PLAIN.fullmatch(href)) and "/." not in plain[1] and href[:2] != "//":
-        return href if href[0] == "h" else _base_origin(base) + href
+    own = _base_origin(base)
+    short = href[len(own) :] if href.startswith(own + "/") else href
+    if len(href) <= LONGEST and (plain := _PLAIN.fullmatch(short)) and "/." not in plain[1] and short[:2] != "//":
+        return short if short[0] == "h" else own + short
     href = _CONTROL.sub("", href.strip()) if len(href) <= 2 * LONGEST else ""
     if not href:
         return None
