@@ -32,7 +32,8 @@ MAX_LINE_BYTES = 8190
 MAX_FIELD_BYTES = 16_384
 DROPPED_BODY_BYTES = 65_536
 """Of an answer whose body nobody wants, so much is read before the connection is closed instead."""
-KEEP_ALIVE_S = 15.0
+KEEP_ALIVE_S = 4.0
+"""Shorter than servers keep idle connections (5 s is common): a request into one just closed would be lost."""
 POOLED_ORIGINS = 256
 """Connections are kept open to so many origins at once; every one is an open file."""
 _PLAIN_URL = re.compile(r"https?://[!-~]+", re.IGNORECASE)
@@ -165,7 +166,7 @@ class HttpTransport:
             socket_factory=addresses.Guard(allow_private=trusted).socket,
             **({"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}),
         )
-        return aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=connector,
             headers={"User-Agent": user_agent(self._fetching), "Accept": ACCEPT, "Accept-Encoding": unpacking.ACCEPTED},
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -176,6 +177,9 @@ class HttpTransport:
             max_line_size=MAX_LINE_BYTES,
             max_field_size=MAX_FIELD_BYTES,
         )
+        # A request repeated behind our back would be neither in its host's turn nor paid for.
+        session._retry_connection = False
+        return session
 
     def _explained(self, error: Exception, host: str) -> TransportError:
         """The same in one of our words, and a sentence without anything secret."""

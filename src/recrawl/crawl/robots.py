@@ -175,9 +175,16 @@ def _for(text: str, agent: str) -> str:
         if found is None:
             lines.append(line)
         else:
-            name = found[1].strip().lower().replace("*", "") or "*"
-            lines.append(f"User-agent: {name if name == '*' or name.startswith(agent) else 'somebody-else'}")
+            lines.append(f"User-agent: {_addressee(found[1].strip(), agent)}")
     return "\n".join(lines)
+
+
+def _addressee(name: str, agent: str) -> str:
+    """Us, everybody or somebody else; versions and stars after a name say nothing."""
+    if name == "*":
+        return name
+    token = _TOKEN.match(name)
+    return agent if token is not None and token[0].lower() == agent else "somebody-else"
 
 
 def _sane_delay(parsed: Protego | None, agent: str) -> float:

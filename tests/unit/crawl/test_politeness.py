@@ -1,0 +1,255 @@
+"""Hosts are visited in their own time: delays, holds and back-off, told in virtual time."""
+
+from __future__ import annotations
+
+import math
+from email.utils import formatdate
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recrawl.config import Politeness
+from recrawl.config.quiet import QuietHours
+from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots, quiet, retry_after_s
+from recrawl.store.base import Hold
+
+START = 1_700_000_000.0
+HOST = "example.org"
+
+
+def slots(**settings: object) -> Slots:
+    return Slots(Politeness(**settings), START, Random(7))  # type: ignore[arg-type]
+
+
+# -- who shares a slot
+
+
+@pytest.mark.parametrize(
+    ("scope", "url", "key"),
+    [
+        ("host", "https://Feeds.Example.co.uk/a", "feeds.example.co.uk"),
+        ("host", "https://example.org:443/a", "example.org"),
+        ("host", "http://example.org:80", "example.org"),
+        ("host", "http://example.org:8080?x", "example.org:8080"),
+        ("host", "http://me:pw@example.org/@x", "example.org"),
+        ("host", "http://[::1]:81/", "[::1]:81"),
+        ("domain", "https://feeds.example.co.uk/a", "example.co.uk"),
+        ("domain", "https://a.b.example.org:8443/", "example.org"),
+        ("domain", "https://me.github.io/", "me.github.io"),
+        ("domain", "http://127.0.0.1:81/", "127.0.0.1:81"),
+        ("domain", "http://[::1]:81/", "[::1]:81"),
+        ("domain", "http://a.localhost:81/", "a.localhost:81"),
+        ("domain", "http://com/", "com"),
+        ("url", "https://example.org/a?b", "https://example.org/a?b"),
+    ],
+)
+def test_the_scope_says_what_shares_a_slot(scope: str, url: str, key: str) -> None:
+    assert slots(scope=scope).key_of(url) == key
+
+
+# -- turns
+
+
+def test_after_the_start_every_host_counts_as_just_visited() -> None:
+    assert slots(delay="5s").free_at(HOST) == START + 5.0
+
+
+def test_one_request_at_a_time_and_a_delay_after_it() -> None:
+    host = slots(delay="2s")
+    host.take(HOST, START + 10)
+    assert host.free_at(HOST) == math.inf
+    host.done(HOST, START + 13)
+    assert host.free_at(HOST) == START + 15
+    assert host.free_at("other.example") == START + 2
+
+
+def test_a_crawl_delay_counts_from_the_last_request_or_the_start() -> None:
+    host = slots(delay="1s")
+    host.asks(HOST, 60.0, START + 5)
+    assert host.free_at(HOST) == START + 60
+    host.take(HOST, START + 60)
+    host.done(HOST, START + 61, 60.0)
+    assert host.free_at(HOST) == START + 121
+    host.asks("later.example", 60.0, START + 100)
+    assert host.free_at("later.example") == START + 1
+
+
+def test_a_shorter_crawl_delay_than_ours_changes_nothing() -> None:
+    host = slots(delay="10s")
+    host.asks(HOST, 3.0, START)
+    host.take(HOST, START + 10)
+    host.done(HOST, START + 11, 3.0)
+    assert host.free_at(HOST) == START + 21
+
+
+def test_a_delay_learned_from_robots_txt_counts_from_robots_txt() -> None:
+    host = slots(delay="1s")
+    host.take(HOST, START + 1)
+    host.done(HOST, START + 2)
+    host.asks(HOST, 30.0, START + 2)
+    assert host.free_at(HOST) == START + 32
+
+
+def test_several_at_a_time_start_a_delay_apart() -> None:
+    host = slots(delay="2s", parallel_per_host=2)
+    host.take(HOST, START + 10)
+    assert host.free_at(HOST) == START + 12
+    host.take(HOST, START + 12)
+    assert host.free_at(HOST) == math.inf
+    host.done(HOST, START + 13)
+    assert host.free_at(HOST) == START + 14
+
+
+# -- holds
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("words", ["120", " 120 ", formatdate(START + 120, usegmt=True)])
+def test_retry_after_is_kept_to(status: int, words: str) -> None:
+    host = slots()
+    host.answered(HOST, status, words, START)
+    assert host.free_at(HOST) == START + 120
+    assert host.held(HOST, START)[1] == f"status {status}, asked to come back in 2m"
+
+
+@pytest.mark.parametrize("words", [None, "", "soon", "-5", "0", "1e9", "٣", "Mon, 99 Foo", "x" * 1000,
+                                   formatdate(START - 5, usegmt=True), "Thu, 01 Jan 99999 00:00:00 GMT"])  # fmt: skip
+def test_without_a_usable_retry_after_the_hold_is_the_back_off(words: str | None) -> None:
+    host = slots(backoff="1m")
+    host.answered(HOST, 503, words, START)
+    assert START + 60 <= host.free_at(HOST) <= START + 90
+
+
+def test_a_year_is_cut_to_a_week_and_said_so() -> None:
+    for words in (str(365 * 86_400), "9" * 60, formatdate(START + 365 * 86_400, usegmt=True)):
+        host = slots()
+        host.answered(HOST, 429, words, START)
+        until, why = host.held(HOST, START)
+        assert until == START + MAX_RETRY_AFTER_S
+        assert why.endswith("held for 7d")
+
+
+def test_refusals_in_a_row_double_the_hold_up_to_the_largest() -> None:
+    host = slots(backoff="1m", max_backoff="10m")
+    now, holds = START, []
+    for _ in range(8):
+        host.answered(HOST, 503, None, now)
+        holds.append(host.free_at(HOST) - now)
+        now = host.free_at(HOST)
+    assert all(low <= hold <= 1.5 * low for hold, low in zip(holds[:3], (60, 120, 240), strict=True))
+    assert holds[-1] == 600.0
+    host.answered(HOST, 200, None, now)
+    host.answered(HOST, 503, None, now)
+    assert host.free_at(HOST) - now <= 90.0
+
+
+def test_hosts_do_not_come_back_in_step() -> None:
+    host = slots()
+    for number in range(50):
+        host.answered(f"h{number}", 503, None, START)
+    assert len({host.free_at(f"h{number}") for number in range(50)}) == 50
+
+
+def test_other_errors_of_a_document_hold_nothing() -> None:
+    host = slots()
+    for status in (200, 304, 404, 410, 500, 502):
+        host.answered(HOST, status, "3600", START)
+    assert host.held(HOST, START) == (0.0, "")
+
+
+def test_one_lost_connection_holds_nothing_two_in_a_row_do() -> None:
+    host = slots(backoff="1m")
+    host.failed(HOST, "timeout", START)
+    assert host.held(HOST, START) == (0.0, "")
+    host.failed(HOST, "timeout", START)
+    until, why = host.held(HOST, START)
+    assert 60 <= until - START <= 90
+    assert why == "timeout, 2 in a row"
+    host.answered(HOST, 200, None, START + 100)
+    host.failed(HOST, "timeout", START + 200)
+    assert host.held(HOST, START + 200) == (0.0, "")
+
+
+def test_a_hold_is_never_shortened() -> None:
+    host = slots()
+    host.hold(HOST, START + 500, "first")
+    host.hold(HOST, START + 50, "second")
+    assert host.held(HOST, START) == (START + 500, "first")
+
+
+def test_holds_survive_a_restart_with_their_count() -> None:
+    host = slots(backoff="1m")
+    host.answered(HOST, 503, None, START)
+    host.answered(HOST, 503, None, START)
+    stored = host.drain_holds()
+    assert [(hold.host, hold.failures) for hold in stored] == [(HOST, 2)]
+    assert host.drain_holds() == []
+    again = slots(backoff="1m")
+    again.restore(stored)
+    assert again.free_at(HOST) == host.free_at(HOST)
+    again.answered(HOST, 503, None, START + 1000)
+    assert again.free_at(HOST) - (START + 1000) >= 240
+
+
+def test_the_end_of_a_hold_is_told_too() -> None:
+    host = slots()
+    host.restore([Hold(host=HOST, until=START + 5, reason="x", failures=3)])
+    host.answered(HOST, 200, None, START + 10)
+    assert [(hold.host, hold.failures) for hold in host.drain_holds()] == [(HOST, 0)]
+
+
+# -- memory
+
+
+def test_hosts_left_alone_are_forgotten() -> None:
+    many = slots(delay="1s")
+    for number in range(100_000):
+        now = START + 2.0 * number
+        many.take(f"host{number}", now)
+        many.done(f"host{number}", now)
+    assert len(many) < 3000
+
+
+def test_forgetting_breaks_no_delay_and_no_hold() -> None:
+    host = slots(delay="1s")
+    host.hold("held.example", START + 1e6, "a week")
+    host.take("flying.example", START + 5)
+    host.asks("slow.example", 3600.0, START + 5)
+    for number in range(10_000):
+        host.take(f"h{number}", START + 10)
+        host.done(f"h{number}", START + 10)
+    assert host.free_at("held.example") == START + 1e6
+    assert host.free_at("flying.example") == math.inf
+    assert host.free_at("slow.example") == START + 3600
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0.0, 3.0), st.floats(0.0, 2.0)), max_size=60))
+def test_no_two_requests_to_a_host_are_ever_closer_than_the_delay(visits: list[tuple[str, float, float]]) -> None:
+    host, now = slots(delay="1s"), START
+    ended = dict.fromkeys("abc", START)
+    for key, pause, length in visits:
+        now = max(now + pause, host.free_at(key))
+        assert now >= ended[key] + 1.0
+        host.take(key, now)
+        now += length
+        host.done(key, now)
+        ended[key] = now
+
+
+# -- words
+
+
+@given(st.text(max_size=40))
+def test_any_retry_after_is_a_time_ahead_or_nothing(words: str) -> None:
+    seconds = retry_after_s(words, START)
+    assert seconds is None or seconds > 0.0
+
+
+def test_quiet_hours_say_when_they_end() -> None:
+    night = (QuietHours.parse("quiet_hours", "22:00-07:00 UTC"),)
+    midnight = 20_000 * 86_400.0
+    assert quiet(midnight, night) == midnight + 7 * 3600
+    assert quiet(midnight + 8 * 3600, night) is None
+    assert quiet(midnight, ()) is None
