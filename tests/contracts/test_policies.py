@@ -233,7 +233,7 @@ def test_added_targets_get_new_ids_and_are_crawled(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda p: p.start(0, 0.0, sources=None), "targets"),
+        (lambda p: p.start(-1, 0.0, sources=None), "targets"),
         (lambda p: p.start(3, 0.0, sources=SOURCES), "sources"),
         (lambda p: p.remove([TARGETS]), "ids"),
         (lambda p: p.hold([-1], 5.0), "ids"),
@@ -245,6 +245,15 @@ def test_added_targets_get_new_ids_and_are_crawled(name: str) -> None:
 def test_wrong_input_is_named(policy: policies.Policy, call: object, argument: str) -> None:
     with pytest.raises(ParameterError, match=argument):
         call(policy)  # type: ignore[operator]
+
+
+def test_only_the_live_policy_starts_with_an_empty_catalogue(policy: policies.Policy, name: str) -> None:
+    if name == "learned_calendar":  # a person adds the first source after the program was started
+        policy.start(0, 0.0)
+        assert len(policy.choose(1.0, 5.0)) == 0
+        return
+    with pytest.raises(ParameterError, match="targets"):
+        policy.start(0, 0.0, sources=None)
 
 
 def test_an_unknown_policy_lists_the_known_ones() -> None:

@@ -22,7 +22,7 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 
 
 @njit(cache=True)
-def _learn(
+def learn_changes(
     ids: IntArray,
     gaps: FloatArray,
     changed: BoolArray,
@@ -30,6 +30,7 @@ def _learn(
     rates: FloatArray,
     memory: float,
 ) -> None:
+    """Take in one changed flag per id after gaps > 0."""
     for k in range(len(ids)):
         i = ids[k]
         if memory < math.inf:
@@ -101,7 +102,7 @@ class ChangeBeliefs:
 
     def learn(self, ids: IntArray, gaps: FloatArray, changed: BoolArray) -> bool:
         """Visits after gaps > 0; True if the prior was fitted anew, which changes what is believed of every source."""
-        _learn(ids, gaps, changed, self.evidence, self.rates, self.memory)
+        learn_changes(ids, gaps, changed, self.evidence, self.rates, self.memory)
         self.visits[ids] += 1
         if not self.refits.due(len(ids), len(self.visits)):
             return False

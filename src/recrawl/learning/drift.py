@@ -38,7 +38,7 @@ def _predictive(count: float, exposure: float, shape: float, scale_rate: float) 
 
 
 @njit(cache=True)
-def _learn(
+def learn_counts(
     ids: IntArray,
     count: FloatArray,
     exposure: FloatArray,
@@ -50,6 +50,7 @@ def _learn(
     exposures: FloatArray,
     record: FloatArray,
 ) -> None:
+    """Take in one count per id over exposures > 0: first how well each memory predicted it, then what it says."""
     for k in range(len(ids)):
         i = ids[k]
         trust, best = math.exp(-gap[k] / TRUST_DAYS), -math.inf
@@ -66,7 +67,7 @@ def _learn(
 
 
 @njit(cache=True)
-def _sum_up(
+def sum_up(
     ids: IntArray,
     shape: float,
     scale_rate: float,
@@ -118,7 +119,7 @@ class DriftingArrivals:
 
     def learn(self, ids: IntArray, count: FloatArray, exposure: FloatArray, gap: FloatArray) -> None:
         """New items over exposures > 0 and gaps."""
-        _learn(ids, count, exposure, gap, self.memories, *self.prior, self.counts, self.exposures, self.record)
+        learn_counts(ids, count, exposure, gap, self.memories, *self.prior, self.counts, self.exposures, self.record)
         self._sum_up(ids)
 
     def refit(self) -> None:
@@ -142,7 +143,7 @@ class DriftingArrivals:
         return low / self.scale_rate[ids], high / self.scale_rate[ids]
 
     def _sum_up(self, ids: IntArray) -> None:
-        _sum_up(
+        sum_up(
             ids,
             *self.prior,
             self.counts,

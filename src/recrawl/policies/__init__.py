@@ -17,6 +17,7 @@ _HOMES = {
     "round_robin": ("round_robin", "RoundRobin"),
     "single": ("single", "Single"),
     "learned_whittle": ("learned_whittle", "LearnedWhittle"),
+    "learned_calendar": ("learned_calendar", "LearnedCalendar"),
     "uniform": ("uniform", "Uniform"),
     "static": ("static", "Static"),
     "thompson": ("thompson", "Thompson"),

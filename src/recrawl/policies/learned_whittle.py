@@ -92,7 +92,7 @@ class LearnedWhittle(RankedPolicy):
     def learn(self, visits: Visits) -> None:
         """Hand successful visits to the model; the first ones decide which model it is."""
         self.now = max(self.now, visits.now)
-        useful = visits if visits.failed is None or not visits.failed.any() else _successful(visits)
+        useful = visits if visits.failed is None or not visits.failed.any() else successful(visits)
         if len(useful) == 0:
             return
         ids = useful.ids
@@ -125,7 +125,7 @@ class LearnedWhittle(RankedPolicy):
         )
 
 
-def _successful(visits: Visits) -> Visits:
+def successful(visits: Visits) -> Visits:
     """The visits that did not fail."""
     assert visits.failed is not None
     good = np.flatnonzero(~visits.failed)

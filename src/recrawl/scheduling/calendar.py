@@ -262,13 +262,16 @@ class Calendar:
         if len(column) == 1 and (first == 0 or given[0] == column[0]) and (given == given[0]).all():
             column[0] = given[0]
             return
+        self._spread(name)[first:end] = given
+
+    def _spread(self, name: str) -> FloatArray:
+        """A column that may be kept as one number, with one element per source from now on."""
+        column: FloatArray = getattr(self._catalogue, name)
         if len(column) == 1:
-            spread = np.empty(len(self._catalogue.place))
-            spread[:first] = column[0]
-            column = spread
+            column = np.full(max(len(self._catalogue.place), 2), column[0])
             spreads: Any = {name: column}
             self._catalogue = self._catalogue._replace(**spreads)
-        column[first:end] = given
+        return column
 
     def _found(self, never: IntArray) -> None:
         """Take in the first sources: newcomers as a heap at once, the others awake."""
@@ -286,6 +289,23 @@ class Calendar:
         values = record[which, VALUE] if value is None else checked("value", value, "finite and >= 0")
         rates = record[which, RATE] if rate is None else checked("rate", rate, "finite and >= 0")
         self._amend(amendments.set_beliefs, which, _per_id("value", values, which), _per_id("rate", rates, which))
+
+    def configure(
+        self, ids: npt.ArrayLike, cost: npt.ArrayLike | None = None, max_age: npt.ArrayLike | None = None
+    ) -> None:
+        """Change what crawls of some sources cost, or from which age on they are overdue."""
+        which = self._known(ids)
+        if len(which) == 0:
+            return
+        if cost is not None:
+            spent = _per_id("cost", checked("cost", cost, "finite and > 0", open_low=True), which)
+            self._cheapest = min(self._cheapest, float(spent.min()))
+            self._spread("cost")[which] = spent
+        if max_age is not None:
+            self._spread("max_age")[which] = _per_id(
+                "max_age", checked("max_age", max_age, "> 0 or inf", open_low=True), which
+            )
+        self.update(which)
 
     def crawled(self, ids: npt.ArrayLike, at: npt.ArrayLike) -> None:
         """The last crawl of some sources was at this time (-inf: there was none), whoever did it."""

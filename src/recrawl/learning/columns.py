@@ -1,0 +1,81 @@
+"""Columns of one row per source, for catalogues that grow one source at a time.
+
+Arrays are longer than the catalogue and doubled when it outgrows them, so that adding a source costs a constant time on
+average. A row can be taken out and put back as bytes of a fixed layout, which is how a database keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.records import IntArray
+
+LEAST_ROOM = 64
+
+
+class Column(NamedTuple):
+    """One column: its type, what a new row holds, how many numbers a row has, and whether `pack` keeps it."""
+
+    dtype: Any
+    fill: Any = 0
+    width: int = 0
+    kept: bool = True
+
+
+class Columns:
+    """Holds the columns a subclass declares in `columns` as attributes of the same names."""
+
+    columns: ClassVar[dict[str, Column]]
+
+    def __init__(self, size: int) -> None:
+        self.size = 0
+        self.room = 0
+        for name, column in self.columns.items():
+            setattr(self, name, _empty(column, 0))
+        self.grow(size)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def grow(self, count: int) -> None:
+        """Rows for new sources."""
+        needed = self.size + count
+        if needed > self.room:
+            wanted = max(needed if self.size == 0 else 2 * self.room, needed, LEAST_ROOM)
+            for name, column in self.columns.items():
+                longer = _empty(column, wanted)
+                longer[: self.size] = getattr(self, name)[: self.size]
+                setattr(self, name, longer)
+            self.room = wanted
+        self.size = needed
+
+    @property
+    def layout(self) -> np.dtype[Any]:
+        """How a packed row is laid out."""
+        return np.dtype(
+            [
+                (name, column.dtype, (column.width,) if column.width else ())
+                for name, column in self.columns.items()
+                if column.kept
+            ]
+        )
+
+    def pack(self, ids: IntArray) -> npt.NDArray[Any]:
+        """The rows of some sources as a structured array."""
+        layout = self.layout
+        packed = np.empty(len(ids), layout)
+        for name in layout.names or ():
+            packed[name] = getattr(self, name)[ids]
+        return packed
+
+    def unpack(self, ids: IntArray, packed: npt.NDArray[Any]) -> None:
+        """Write rows packed before."""
+        for name in packed.dtype.names or ():
+            getattr(self, name)[ids] = packed[name]
+
+
+def _empty(column: Column, size: int) -> npt.NDArray[Any]:
+    return np.full((size, column.width) if column.width else size, column.fill, column.dtype)
