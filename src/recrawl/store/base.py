@@ -357,8 +357,8 @@ class Store(Protocol):
         offset: int = 0,
     ) -> list[Item]:
         """Newest first by first sight ("found") or publication ("newest", first sight where it is not known), seen in
-        [since, until). `text` is a full-text search in which every word must occur, the last one as a beginning, and
-        no input is a syntax error: found last first, or by relevance among the thousands found last."""
+        [since, until). `text` is a full-text search in which every word must occur (`word*`: as a beginning) and no
+        input is a syntax error: found last first, or by relevance among the thousands found last."""
         ...
 
     def item(self, id: int) -> Item | None:

@@ -32,8 +32,6 @@ from recrawl.store.sqlite import catalogue, claim, handing, looking, repair, ret
 from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.rows import mended
 
-_LARGEST = 2**63 - 1
-
 
 class SqliteStore:
     """A :class:`recrawl.store.base.Store` in one file.
@@ -69,7 +67,7 @@ class SqliteStore:
 
     def source(self, target: int | str) -> Source | None:
         """By id or by exact URL."""
-        if isinstance(target, int) and not 0 < target <= _LARGEST:
+        if isinstance(target, int) and not 0 < target <= looking.LARGEST:
             return None
         with self._database.reading() as connection:
             return catalogue.find(connection, mended(target))
@@ -247,7 +245,7 @@ class SqliteStore:
     def item(self, id: int) -> Item | None:
         """By id."""
         with self._database.reading() as connection:
-            return looking.item(connection, id) if 0 < id <= _LARGEST else None
+            return looking.item(connection, id) if 0 < id <= looking.LARGEST else None
 
     def crawls(self, *, source: int | None = None, since: float | None = None, limit: int = 100) -> list[Crawl]:
         """Latest first."""

@@ -25,7 +25,7 @@ APPLICATION_ID = 0x7263726C
 _SETTINGS = "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
 _WRITER_SETTINGS = (
     "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
-    "PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
+    "PRAGMA wal_autocheckpoint = 10000; PRAGMA journal_size_limit = 67108864;"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, Literal
 
+from recrawl.errors import ParameterError
 from recrawl.store.base import Crawl, Hold, Item, Price, Robots, Totals, Version
 from recrawl.store.sqlite.rows import columns, crawl_of, mended, record_of
 
@@ -17,31 +18,44 @@ _ITEM_ORDERS = {
 }
 RANKED = 5000
 """Relevance is computed among this many latest matches: a frequent word in a large store has too many to score."""
+LARGEST = 2**63 - 1
+"""The largest id there can be."""
 _WORDS = 32
+_SHORTEST_BEGINNING = 3
+_FEW = 200
 
 
 def match_expression(text: str) -> str:
-    """What a person typed as a full-text query: every word must occur, the last one may be the beginning of a word.
+    """What a person typed as a full-text query: every word must occur; a star makes one of three letters or more the
+    beginning of a word.
 
-    >>> match_expression('red "green OR blue')
-    '"red" "green" "OR" "blue"*'
+    >>> match_expression('red "green OR blu* b*')
+    '"red" "green" "OR" "blu"* "b"'
     >>> match_expression("*** -- ")
     ''
     """
     words = [word for word in mended(text).replace('"', " ").replace("\0", " ").split() if any(map(str.isalnum, word))]
-    quoted = [f'"{word}"' for word in words[:_WORDS]]
-    return " ".join(quoted) + "*" if quoted else ""
+    return " ".join(_quoted(word) for word in words[:_WORDS])
 
 
-def _conditions(source: int | None, tag: str | None, since: float | None, until: float | None) -> tuple[str, list[Any]]:
+def _quoted(word: str) -> str:
+    stem = word.rstrip("*")
+    return f'"{stem}"' + ("*" if len(word) > len(stem) >= _SHORTEST_BEGINNING else "")
+
+
+def _conditions(
+    connection: sqlite3.Connection, source: int | None, tag: str | None, since: float | None, until: float | None
+) -> tuple[str, list[Any]]:
     parts: list[str] = []
     values: list[Any] = []
     if source is not None:
         parts.append("items.source = ?")
         values.append(source)
     if tag is not None:
-        parts.append("items.source IN (SELECT source FROM tags WHERE tag = ?)")
-        values.append(mended(tag))
+        # Few sources: gather their items. Many: walk the latest items and see whose they are.
+        column = "items.source" if _has_few(connection, tag) else "+items.source"
+        parts.append(f"{column} IN (SELECT source FROM tags WHERE tag = ?)")
+        values.append(tag)
     if since is not None:
         parts.append("items.first_seen >= ?")
         values.append(since)
@@ -49,6 +63,11 @@ def _conditions(source: int | None, tag: str | None, since: float | None, until:
         parts.append("items.first_seen < ?")
         values.append(until)
     return "".join(f" AND {part}" for part in parts), values
+
+
+def _has_few(connection: sqlite3.Connection, tag: str) -> bool:
+    counted = "SELECT count(*) FROM (SELECT 1 FROM tags WHERE tag = ? LIMIT ?)"
+    return bool(connection.execute(counted, (tag, _FEW + 1)).fetchone()[0] <= _FEW)
 
 
 def items(
@@ -64,39 +83,53 @@ def items(
     offset: int,
 ) -> list[Item]:
     """Those that match all that is given."""
-    where, values = _conditions(source, tag, since, until)
+    if order not in _ITEM_ORDERS:
+        raise ParameterError("order", f"one of {', '.join(_ITEM_ORDERS)}", repr(order))
+    where, values = _conditions(connection, source, mended(tag), since, until)
     if text is not None and text.strip():
         expression = match_expression(text)
         if not expression:
             return []
-        return _search(connection, expression, where, values, order == "relevance", limit, offset)
+        bounds = _id_bounds(connection, since, until)
+        search = _search_by_relevance if order == "relevance" else _search_latest
+        return search(connection, (expression, *bounds, *values), where, limit, offset)
     statement = (
         f"SELECT {columns(Item, 'items')} FROM items WHERE TRUE{where} ORDER BY {_ITEM_ORDERS[order]} LIMIT ? OFFSET ?"
     )
     return [record_of(Item, row) for row in connection.execute(statement, (*values, limit, offset))]
 
 
-def _search(
-    connection: sqlite3.Connection,
-    expression: str,
-    where: str,
-    values: list[Any],
-    by_relevance: bool,
-    limit: int,
-    offset: int,
+def _id_bounds(connection: sqlite3.Connection, since: float | None, until: float | None) -> tuple[int, int]:
+    """Ids outside cannot have been seen in [since, until): the index of words need not be walked there."""
+    low, high = 0, LARGEST
+    if since is not None:
+        low = connection.execute("SELECT min(id) FROM items WHERE first_seen >= ?", (since,)).fetchone()[0] or LARGEST
+    if until is not None:
+        high = connection.execute("SELECT max(id) FROM items WHERE first_seen < ?", (until,)).fetchone()[0] or 0
+    return low, high
+
+
+# The index of words is walked by descending id, which is the order in which items were found, and left at the limit.
+_MATCHES = (
+    "FROM items_text CROSS JOIN items ON items.id = items_text.rowid "
+    "WHERE items_text MATCH ? AND items_text.rowid BETWEEN ? AND ?{where} ORDER BY items_text.rowid DESC"
+)
+
+
+def _search_latest(
+    connection: sqlite3.Connection, values: tuple[Any, ...], where: str, limit: int, offset: int
 ) -> list[Item]:
-    """The index of words walks matches by descending id, which is the order in which they were found."""
-    latest = (
-        f"SELECT {columns(Item, 'items')}{', items_text.rank AS score' if by_relevance else ''} "
-        f"FROM items_text CROSS JOIN items ON items.id = items_text.rowid WHERE items_text MATCH ?{where} "
-        "ORDER BY items_text.rowid DESC LIMIT ? OFFSET ?"
-    )
-    if by_relevance:
-        statement = f"SELECT {columns(Item)} FROM ({latest}) ORDER BY score, id DESC LIMIT ? OFFSET ?"
-        rows = connection.execute(statement, (expression, *values, RANKED, 0, limit, offset))
-    else:
-        rows = connection.execute(latest, (expression, *values, limit, offset))
-    return [record_of(Item, row) for row in rows]
+    statement = f"SELECT {columns(Item, 'items')} {_MATCHES.format(where=where)} LIMIT ? OFFSET ?"
+    return [record_of(Item, row) for row in connection.execute(statement, (*values, limit, offset))]
+
+
+def _search_by_relevance(
+    connection: sqlite3.Connection, values: tuple[Any, ...], where: str, limit: int, offset: int
+) -> list[Item]:
+    latest = f"SELECT items.id AS id, items_text.rank AS score {_MATCHES.format(where=where)} LIMIT {RANKED}"
+    best = f"SELECT id, score FROM ({latest}) ORDER BY score, id DESC LIMIT ? OFFSET ?"
+    statement = f"SELECT {columns(Item, 'items')} FROM ({best}) AS best JOIN items USING (id) ORDER BY score, id DESC"
+    return [record_of(Item, row) for row in connection.execute(statement, (*values, limit, offset))]
 
 
 def item(connection: sqlite3.Connection, id: int) -> Item | None:

@@ -118,7 +118,8 @@ def _complete(damaged: sqlite3.Connection, sound: sqlite3.Connection) -> None:
     """What follows from the copied rows, and the few values kept one by one."""
     sound.execute("INSERT OR IGNORE INTO progress (source) SELECT id FROM sources")
     sound.execute(
-        "INSERT OR IGNORE INTO tags SELECT value, id FROM sources, json_each(sources.tags) WHERE sources.tags != ''"
+        "INSERT OR IGNORE INTO tags "
+        "SELECT value, sources.id FROM sources, json_each(sources.tags) WHERE sources.tags != ''"
     )
     sound.execute("INSERT INTO items_text (items_text) VALUES ('rebuild')")
     sound.execute(

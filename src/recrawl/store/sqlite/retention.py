@@ -26,7 +26,7 @@ _AGED = {
     "crawls": "SELECT id FROM crawls WHERE at < ? ORDER BY at LIMIT ?",
     "prices": "SELECT id FROM prices WHERE at < ? ORDER BY at LIMIT ?",
     "versions": f"SELECT id FROM versions WHERE at < ? AND {_NOT_LATEST} ORDER BY at LIMIT ?",
-    "events": "SELECT seq FROM events WHERE at < ? ORDER BY at LIMIT ?",
+    "events": "SELECT seq FROM events WHERE at < ? ORDER BY seq LIMIT ?",
 }
 _TIMES = {"items": "first_seen", "crawls": "at", "versions": "at"}
 _SURPLUS = """

@@ -146,5 +146,4 @@ CREATE TABLE prices (
 CREATE INDEX prices_by_time ON prices (at);
 
 CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL, body BLOB NOT NULL);
-CREATE INDEX events_by_time ON events (at);
 CREATE TABLE outlets (name TEXT PRIMARY KEY, seq INTEGER NOT NULL);
