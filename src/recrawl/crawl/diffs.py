@@ -1,6 +1,7 @@
 """What changed between two texts, as a unified diff a person can read, in bounded time and space.
 
-Long lines are wrapped first, so that one changed word does not show a whole paragraph twice. What both texts begin and
+Long lines are broken into sentences, and these wrapped, so that one changed word shows its sentence and not a
+paragraph. What both texts begin and
 end with is set aside; on the rest `difflib` works, whose time grows with the square of what is left. Past `MOST_LINES`
 the diff becomes coarse: lines that are only in the old text, then lines that are only in the new one.
 """
@@ -8,6 +9,7 @@ the diff becomes coarse: lines that are only in the old text, then lines that ar
 from __future__ import annotations
 
 import difflib
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,6 +19,7 @@ MOST_LINES = 1500
 MOST_CHARACTERS = 20_000
 CONTEXT = 2
 WIDTH = 100
+_SENTENCE_END = re.compile(r"(?<=[.!?;]) ")
 
 
 def unified(old: str, new: str, limit: int = MOST_CHARACTERS) -> str:
@@ -83,7 +86,8 @@ def _wrapped(text: str) -> list[str]:
         if len(line) <= WIDTH:
             lines.append(line)
         elif len(line) <= 20_000:
-            lines.extend(textwrap.wrap(line, WIDTH, break_on_hyphens=False))
+            for sentence in _SENTENCE_END.split(line):
+                lines.extend(textwrap.wrap(sentence, WIDTH, break_on_hyphens=False))
         else:
             lines.extend(line[k : k + WIDTH] for k in range(0, len(line), WIDTH))
     return lines

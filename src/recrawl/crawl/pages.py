@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 from lxml import etree
@@ -59,6 +60,7 @@ _VOLATILE = re.compile(
     re.IGNORECASE,
 )
 _DATE_ALONE = re.compile(rf"{_WEEKDAY}{_DATE}", re.IGNORECASE)
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_=-]{16,512}")
 _HTML = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
 
@@ -158,13 +160,15 @@ def _steady_line(line: str) -> str:
 
 
 def _token_or_word(found: re.Match[str]) -> str:
-    """A random token mixes digits with letters, and is hexadecimal or mixes cases; words, paths and numbers do not."""
+    """A random token has digits and letters, and is hexadecimal or keeps changing case; words and numbers do not."""
     word = found[0]
-    digits = sum(character.isdigit() for character in word)
-    letters = sum(character.isalpha() for character in word)
-    hexadecimal = all(character in "0123456789abcdefABCDEF" for character in word)
-    mixed = len(word) >= 20 and "/" not in word and word != word.lower() and word != word.upper()
-    return "⟨token⟩" if digits >= 3 and letters >= 3 and (hexadecimal or mixed) else word
+    if word.isdigit() or not any(character.isdigit() for character in word):
+        return word
+    if _HEXADECIMAL.fullmatch(word):
+        return "⟨token⟩" if any(character.isalpha() for character in word) else word
+    sorts = ["0" if character.isdigit() else "a" if character.islower() else "A" for character in word]
+    switches = sum(one != other for one, other in pairwise(sorts))
+    return "⟨token⟩" if len(word) >= 20 and len(set(sorts)) == 3 and switches * 3 >= len(word) else word
 
 
 def _tree(body: bytes) -> Any:

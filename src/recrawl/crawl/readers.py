@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import IO
 
 import msgspec
@@ -43,10 +44,15 @@ class Readers:
 
     def __init__(self, workers: int = 1, large: int = 256_000, timeout_s: float = 30.0) -> None:
         self._large = large
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._workers = [_Worker() for _ in range(workers)]
         self._free: asyncio.Queue[_Worker] | None = None
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="reader")
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the processes that are up."""
+        return tuple(pid for worker in self._workers if (pid := worker.pid) is not None)
 
     async def read(self, document: Document) -> Findings:
         """What it says; UnreadableError if it cannot be read, or not in time."""
@@ -79,16 +85,23 @@ class Readers:
         loop = asyncio.get_running_loop()
         asked = loop.run_in_executor(self._threads, worker.ask, document)
         try:
-            return await asyncio.wait_for(asyncio.shield(asked), self._timeout_s)
+            return await asyncio.wait_for(asyncio.shield(asked), self.timeout_s)
         except TimeoutError:
-            raise UnreadableError(f"reading it took more than {self._timeout_s:g} s") from None
+            raise UnreadableError(f"reading it took more than {self.timeout_s:g} s") from None
         except (OSError, EOFError, ValueError) as error:
             raise UnreadableError("reading it took more memory than allowed, or broke the reader") from error
         finally:
-            if not asked.done() or asked.cancelled() or asked.exception() is not None:
-                worker.kill()
-                await asyncio.wait([asked])
-                asked.cancelled() or asked.exception()
+            if not asked.done() or asked.exception() is not None:
+                await _ended(worker, asked)
+
+
+async def _ended(worker: _Worker, asked: asyncio.Future[list[bytes]]) -> None:
+    """Kill it until the thread that asks it notices: it may have been about to start."""
+    while True:
+        worker.kill()
+        await asyncio.wait([asked], timeout=0.05)
+        if asked.done():
+            return
 
 
 class _Worker:
@@ -96,6 +109,12 @@ class _Worker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it is up."""
+        process = self._process
+        return None if process is None else process.pid
 
     def ask(self, document: Document) -> list[bytes]:
         """Send a document, wait for the slices of the answer."""
@@ -115,9 +134,14 @@ class _Worker:
             return
         process.kill()
         process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
 
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
+        if self._process is not None and self._process.poll() is not None:
+            self.kill()
+        if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _COMMAND],
                 stdin=subprocess.PIPE,

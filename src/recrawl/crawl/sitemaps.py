@@ -39,13 +39,13 @@ class _Tally:
     """What was met on the way through a list."""
 
     def __init__(self, url: str) -> None:
-        self.site = _site(url)
+        self.own = _own(url)
         self.listed: list[FoundItem] = []
         self.stamps: list[str] = []
         self.children: dict[str, None] = {}
         self.frequencies: set[str] = set()
         self.elsewhere = 0
-        self.cut = False
+        self.cut = self.broken = False
 
 
 def read_sitemap(body: bytes, url: str, now: float, switches: HintSwitches) -> Findings:
@@ -57,23 +57,24 @@ def read_sitemap(body: bytes, url: str, now: float, switches: HintSwitches) -> F
     """
     decoding.refuse_entities(body, "the sitemap")
     tally = _Tally(url)
-    broken = False
+    events = _events(body)
     try:
-        for element in _elements(body):
+        for element in _forgetting(events):
             if len(tally.listed) + len(tally.children) >= MOST_URLS:
                 tally.cut = True
                 break
             _take(element, url, now, switches, tally)
-    except etree.XMLSyntaxError as error:
-        broken = True
-        if not tally.listed and not tally.children:
-            raise UnreadableError(f"not a readable sitemap: {str(error)[:200]}") from error
+    except etree.XMLSyntaxError:
+        tally.broken = True
+    tally.broken |= bool(events.error_log)
+    if tally.broken and not tally.listed and not tally.children:
+        raise UnreadableError("not a readable sitemap: " + str(events.error_log.last_error)[:200])
     return Findings(
         kind="sitemap",
         items=_items(tally, switches),
         children=tuple(tally.children),
         hints=Hints(period_s=hints.of_changefreq(tally.frequencies)),
-        remark=_remark(tally, broken),
+        remark=_remark(tally),
     )
 
 
@@ -88,27 +89,28 @@ def read_text_sitemap(body: bytes, url: str) -> Findings:
             if tally.listed or tally.elsewhere:
                 continue
             raise UnreadableError("not a sitemap: neither XML nor one URL per line")
-        _list(tally, urls.join(url, text), "", "", None, "")
+        _list(tally, urls.join(url, text), "", "", None)
         if len(tally.listed) >= MOST_URLS:
             tally.cut = True
             break
-    return Findings(kind="sitemap", items=once(tally.listed), remark=_remark(tally, False))
+    return Findings(kind="sitemap", items=once(tally.listed), remark=_remark(tally))
 
 
-def _elements(body: bytes) -> Iterator[Any]:
-    events = etree.iterparse(
+def _events(body: bytes) -> Any:
+    return etree.iterparse(
         BytesIO(body), events=("end",), tag=_TAGS, encoding="utf-8", resolve_entities=False, load_dtd=False,
         no_network=True, huge_tree=False, recover=True, remove_comments=True, remove_pis=True, collect_ids=False,
     )  # fmt: skip
+
+
+def _forgetting(events: Any) -> Iterator[Any]:
+    """The elements, each gone from the tree once the next is asked for."""
     for _, element in events:
         yield element
         element.clear()
         parent = element.getparent()
-        if parent is not None:
-            while element.getprevious() is not None:
-                del parent[0]
-    if events.error_log and not events.root:  # a document of nothing but errors
-        raise UnreadableError("not a readable sitemap: " + str(events.error_log[0].message)[:200])
+        while parent is not None and element.getprevious() is not None:
+            del parent[0]
 
 
 def _take(element: Any, url: str, now: float, switches: HintSwitches, tally: _Tally) -> None:
@@ -128,18 +130,18 @@ def _take(element: Any, url: str, now: float, switches: HintSwitches, tally: _Ta
             title, published = _news(child)
     target = urls.join(url, loc.strip()) if loc else None
     if element.tag.endswith("sitemap"):
-        if target and _site(target) == tally.site:
+        if target and target.startswith(tally.own):
             tally.children[target] = None
         elif target:
             tally.elsewhere += 1
         return
     stamp = (lastmod or "").strip()[:40] if switches.lastmod and published is None else ""
     moment = dates.parse(published or stamp)
-    _list(tally, target, stamp, title or "", None if moment is None else min(moment, now), loc or "")
+    _list(tally, target, stamp, title or "", None if moment is None else min(moment, now))
 
 
-def _list(tally: _Tally, target: str | None, stamp: str, title: str, moment: float | None, loc: str) -> None:
-    if target is None or _site(target) != tally.site:
+def _list(tally: _Tally, target: str | None, stamp: str, title: str, moment: float | None) -> None:
+    if target is None or not target.startswith(tally.own):
         tally.elsewhere += bool(target)
         return
     cleaned = clean(title, TITLE_CHARACTERS) if title else ""
@@ -172,18 +174,19 @@ def _items(tally: _Tally, switches: HintSwitches) -> tuple[FoundItem, ...]:
     )  # fmt: skip
 
 
-def _site(url: str) -> tuple[str, int | None]:
-    """Host and port, the default ports of http and https being one."""
+def _own(url: str) -> tuple[str, ...]:
+    """What addresses of a sitemap's own site begin with; on default ports http and https are one site."""
     parts = urlsplit(url)
-    return parts.hostname or "", parts.port
+    schemes = (parts.scheme,) if parts.port else ("https", "http")
+    return tuple(f"{scheme}://{parts.netloc}/" for scheme in schemes)
 
 
-def _remark(tally: _Tally, broken: bool) -> str:
+def _remark(tally: _Tally) -> str:
     remarks = []
     if tally.cut:
         remarks.append(f"cut off after {MOST_URLS} URLs")
     if tally.elsewhere:
         remarks.append(f"{tally.elsewhere} URLs of other hosts were dropped")
-    if broken:
+    if tally.broken:
         remarks.append("the sitemap is malformed; what could be read was read")
     return "; ".join(remarks)

@@ -1,0 +1,185 @@
+"""Reading never holds up the loop, and no document takes the reader with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+
+import pytest
+
+from recrawl.crawl import readers as module
+from recrawl.crawl.findings import Findings, UnreadableError
+from recrawl.crawl.readers import Readers
+from recrawl.crawl.reading import Document
+
+NOW = 1.79e9
+
+
+def document(body: bytes) -> Document:
+    return Document(url="https://example.org/feed", body=body, now=NOW)
+
+
+def feed(entries: int) -> bytes:
+    items = "".join(f"<item><guid>{k}</guid><title>Title {k}</title></item>" for k in range(entries))
+    return f"<rss><channel><title>T</title><ttl>5</ttl>{items}</channel></rss>".encode()
+
+
+async def longest_stall(stop: asyncio.Event) -> float:
+    longest = 0.0
+    while not stop.is_set():
+        before = time.perf_counter()
+        await asyncio.sleep(0)
+        longest = max(longest, time.perf_counter() - before)
+    return longest
+
+
+def test_small_documents_need_no_process() -> None:
+    async def run() -> None:
+        readers = Readers()
+        assert len((await readers.read(document(feed(3)))).items) == 3
+        assert readers.processes == ()
+        await readers.close()
+
+    asyncio.run(run())
+
+
+def test_large_documents_are_read_elsewhere_and_say_the_same() -> None:
+    async def run() -> tuple[Findings, Findings]:
+        here, elsewhere = Readers(), Readers(large=1)
+        body = feed(2500)
+        try:
+            return await here.read(document(body)), await elsewhere.read(document(body))
+        finally:
+            await here.close()
+            await elsewhere.close()
+
+    one, other = asyncio.run(run())
+    assert one == other
+
+
+def test_complaints_come_back_as_complaints() -> None:
+    async def run() -> None:
+        readers = Readers(large=1)
+        try:
+            with pytest.raises(UnreadableError, match="declares entities"):
+                await readers.read(document(b"<!DOCTYPE rss [<!ENTITY a 'b'>]><rss/>"))
+            assert (await readers.read(document(feed(1)))).kind == "feed"
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_one_that_takes_too_long_is_ended_and_the_next_is_read() -> None:
+    async def run() -> None:
+        readers = Readers(large=1, timeout_s=0.05)
+        try:
+            with pytest.raises(UnreadableError, match=r"more than 0\.05 s"):
+                await readers.read(document(feed(50_000)))
+            readers.timeout_s = 30.0
+            assert len((await readers.read(document(feed(5)))).items) == 5
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_a_reader_that_dies_is_replaced() -> None:
+    async def run() -> None:
+        readers = Readers(large=1)
+        try:
+            await readers.read(document(feed(1)))
+            (process,) = readers.processes
+            os.kill(process, signal.SIGKILL)
+            for _ in range(2):
+                try:
+                    await readers.read(document(feed(1)))
+                except UnreadableError:
+                    continue
+            assert (await readers.read(document(feed(1)))).kind == "feed"
+            assert readers.processes != (process,)
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_a_cancelled_reading_leaves_the_reader_usable() -> None:
+    async def run() -> None:
+        readers = Readers(large=1)
+        try:
+            reading = asyncio.create_task(readers.read(document(feed(50_000))))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            assert len((await readers.read(document(feed(5)))).items) == 5
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_two_at_once_with_one_process_are_both_read() -> None:
+    async def run() -> None:
+        readers = Readers(large=1)
+        try:
+            found = await asyncio.gather(*(readers.read(document(feed(k + 1))) for k in range(3)))
+            assert [len(each.items) for each in found] == [1, 2, 3]
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_after_closing_no_process_is_left() -> None:
+    async def run() -> int:
+        readers = Readers(large=1)
+        await readers.read(document(feed(1)))
+        (process,) = readers.processes
+        await readers.close()
+        await readers.close()
+        return process
+
+    process = asyncio.run(run())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_slices_are_put_together_in_order_with_the_loop_let_in() -> None:
+    async def run() -> list[int]:
+        turns: list[int] = []
+
+        async def count() -> None:
+            while True:
+                turns.append(len(turns))
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        found = await module._put_together(module._answered(document(feed(10 * module.SLICE))))
+        counting.cancel()
+        assert [item.key for item in found.items] == [str(k) for k in range(10 * module.SLICE)]
+        return turns
+
+    assert len(asyncio.run(run())) >= 10
+
+
+def test_a_large_feed_does_not_hold_up_the_loop() -> None:
+    async def run() -> float:
+        readers = Readers(large=1)
+        try:
+            await readers.read(document(feed(1)))
+            body, stop = feed(50_000), asyncio.Event()
+            watching = asyncio.create_task(longest_stall(stop))
+            started = time.perf_counter()
+            assert len((await readers.read(document(body))).items) == 50_000
+            elapsed = time.perf_counter() - started
+            stop.set()
+            return await watching / elapsed
+        finally:
+            await readers.close()
+
+    assert asyncio.run(run()) < 0.5
