@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--fault", "faults", multiple=True, metavar="NAME[:SHARE]", help="A fault, and the share of requests.")
 @click.option("--list-faults", is_flag=True, help="Name all faults and stop.")
 @click.option("--plain", is_flag=True, help="Never compress.")
+@click.option("--warm", is_flag=True, help="Prepare every answer before saying that it is ready.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line once ready, and nothing else.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input ends.")
 def command(
@@ -62,6 +63,7 @@ def command(
     faults: tuple[str, ...],
     list_faults: bool,
     plain: bool,
+    warm: bool,
     as_json: bool,
     until_eof: bool,
 ) -> None:
@@ -95,6 +97,8 @@ def command(
     async def serve() -> None:
         synthweb = SynthWeb(world, hosts_by=hosts_by, speed=speed, port=port, compress=not plain, faults=rules)
         async with synthweb:
+            if warm:
+                synthweb.warm()
             (_announce_json if as_json else _announce)(synthweb)
             await _end(seconds, until_eof)
 

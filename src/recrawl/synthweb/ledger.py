@@ -218,12 +218,16 @@ def robots_violations(log: Iterable[Access], robots: Mapping[str, Robots]) -> li
     """
     found = []
     for host, accesses in by_host(log).items():
-        rules = robots.get(host, Robots())
+        copies = [a for a in accesses if _is_robots(a) and a.end is not None]
+        copies.sort(key=lambda a: a.end or 0.0)
+        answered, good = 0, None
         for access in accesses:
-            if not _is_robots(access):
-                why = _forbidden(access, [a for a in accesses if _is_robots(a)], rules)
-                if why:
-                    found.append((access, why))
+            while answered < len(copies) and (copies[answered].end or 0.0) <= access.start:
+                good = copies[answered] if 200 <= copies[answered].status < 500 else good
+                answered += 1
+            why = "" if _is_robots(access) else _forbidden(access, answered, good, robots.get(host, Robots()))
+            if why:
+                found.append((access, why))
     return found
 
 
@@ -249,14 +253,12 @@ def _is_robots(access: Access) -> bool:
     return access.path.partition("?")[0] == ROBOTS_PATH
 
 
-def _forbidden(access: Access, copies: Sequence[Access], rules: Robots) -> str:
-    answered = [c for c in copies if c.end is not None and c.end <= access.start]
-    good = [c for c in answered if 200 <= c.status < 500]
+def _forbidden(access: Access, answered: int, good: Access | None, rules: Robots) -> str:
+    """Why a request should not have been made, given how many copies of robots.txt were read and the last good one."""
     if not answered:
         return "before robots.txt was read"
-    if not good:
+    if good is None:
         return "robots.txt could not be read"
-    said = good[-1]
-    if said.status >= 300 or said.fault in ALLOWING_FAULTS or rules.allows(access.path):
+    if good.status >= 300 or good.fault in ALLOWING_FAULTS or rules.allows(access.path):
         return ""
     return "disallowed"

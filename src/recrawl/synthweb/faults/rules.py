@@ -25,7 +25,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         share: of the requests, at random; with `sticky`, of the paths, always the same ones
         times: at most so often
         seconds: how long it asks to wait, or takes between bytes, where the fault has such a thing
-        size: in bytes after decompression, where the fault has such a thing
+        size: in bytes after decompression (of `many_entries` in entries, of `deep_xml` in levels)
     """
 
     name: str
