@@ -29,4 +29,6 @@ def command(urls: tuple[str, ...], update: bool, **given: Any) -> int:
         click.echo(f"added: {source.id} {source.url}")
     for source in taken.known:
         click.echo(f"{'updated' if update else 'already there'}: {source.id} {source.url}")
+    if taken.twice:
+        click.echo(f"given twice: {taken.twice}")
     return complain(taken, numbered=False)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from recrawl.store.base import Progress, Source, Store
 
 CRAWLS = 10
+HOUR_S = 3600.0
+UNKNOWN = ("value", "rate", "age", "index now", "meets it")
+"""Lines that say nothing of a source of which nothing is known."""
 
 
 @click.command(name="explain", short_help="Say why and when a source is fetched.")
@@ -88,12 +91,11 @@ def _show(found: Explanation, now: float) -> None:
         out.print(Text(visible(found.url), style="dim"))
     out.print(Text(f"\n{clean(found.why, 1000)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
-    life = show_duration(found.half_life_s)
     rows = [
-        ("pace", f"{found.pace}; half-life of its news {life}"),
-        ("value", f"{number(found.value)}  (90 %: {number(found.value_low)} to {number(found.value_high)})"),
-        ("rate", f"{number(found.rate_per_s * 3600)} per hour  (90 %: {number(found.rate_low * 3600)} to "
-                 f"{number(found.rate_high * 3600)})"),
+        ("pace", f"{found.pace}; half-life of its news {show_duration(found.half_life_s)}"),
+        ("value", number(found.value) + _between(found.value_low, found.value_high)),
+        ("rate", number(found.rate_per_s * HOUR_S) + " per hour"
+                 + _between(found.rate_low * HOUR_S, found.rate_high * HOUR_S)),
         ("importance", f"{number(found.importance)}, cost {number(found.cost)}"),
         ("age", f"{ago(found.last, now)} since the last of {found.visits} fetches"),
         ("index now", f"{number(found.index)}, {number(found.ceiling)} at most"),
@@ -101,12 +103,26 @@ def _show(found: Explanation, now: float) -> None:
         ("meets it", "never" if math.isinf(found.crossing_age_s) else f"at an age of {short(found.crossing_age_s)}"),
         ("due", f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
-        *(("held back", f"{clean(each.reason, 300)} ({ahead(each.until, now)})") for each in found.held_back),
+        *((("failing", f"{found.failures} times in a row"),) if found.failures else ()),
+        *(("held back", f"{clean(each.reason, 300)} ({_for(each.until - now)})") for each in found.held_back),
         *((("note", clean(found.note, 500)),) if found.note else ()),
     ]  # fmt: skip
     unknown = math.isnan(found.value)
-    pairs(out, [row for row in rows if not (unknown and row[0] in ("value", "rate", "index now", "meets it"))])
+    pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
     _show_crawls(found, now)
+
+
+def _between(low: float, high: float) -> str:
+    """A 90 % interval in words, where there is any doubt."""
+    from recrawl.cli.showing import number
+
+    return f"  (90 %: {number(low)} to {number(high)})" if low < high else ""
+
+
+def _for(seconds: float) -> str:
+    from recrawl.cli.showing import short
+
+    return f"for {short(seconds)}" if seconds < math.inf else "until somebody resumes it"
 
 
 def _show_crawls(found: Explanation, now: float) -> None:

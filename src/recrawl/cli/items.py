@@ -65,17 +65,14 @@ def _show(found: Sequence[Item], sources: dict[int, Source], now: float) -> None
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago
+    from recrawl.cli.showing import ago, lines
     from recrawl.crawl.text import clean, visible
 
-    out = console()
-    if not found:
-        out.print("no items")
+    out, texts = console(), []
     for item in found:
-        line = Text(f"{ago(item.first_seen, now):>6}  ", style="dim", no_wrap=True, overflow="ellipsis")
-        line.append(clean(item.title, 300) or visible(item.link) or "(no title)", style="not dim bold")
+        line = Text.assemble((f"{ago(item.first_seen, now):>6}  ", "dim"),
+                             (clean(item.title, 300) or visible(item.link) or "(no title)", "bold"))  # fmt: skip
         if item.source in sources:
-            line.append(f"  {name_of(sources[item.source], 60)}", style="not dim")
-        out.print(line, soft_wrap=False)
-        if item.link:
-            out.print(Text(f"        {visible(item.link)}", style="dim", no_wrap=True, overflow="ellipsis"))
+            line.append(f"  {name_of(sources[item.source], 60)}")
+        texts += [line, Text(f"        {visible(item.link)}", "dim")] if item.link else [line]
+    lines(out, texts or [Text("no items")])

@@ -51,6 +51,39 @@ def short(seconds: float) -> str:
     return show_duration(math.floor(seconds)) if seconds >= 1.0 else "0s"
 
 
+def brief(seconds: float) -> str:
+    """A time in one unit, for narrow columns.
+
+    >>> brief(5400), brief(200_000), brief(40.2)
+    ('1h', '2d', '40s')
+    """
+    for name, size in (("d", 86400.0), ("h", 3600.0), ("m", 60.0)):
+        if seconds >= size and math.isfinite(seconds):
+            return f"{math.floor(seconds / size)}{name}"
+    return short(seconds)
+
+
+def brief_rate(per_second: float) -> str:
+    """A rate with two digits, for narrow columns; a dash for none.
+
+    >>> brief_rate(5.0 / 86400), brief_rate(0.02), brief_rate(3e-8), brief_rate(0.0)
+    ('5/d', '1.2/min', '0.079/mo', '–')
+    """
+    for name, size in (("min", 60.0), ("h", 3600.0), ("d", 86400.0), ("mo", 2629800.0)):
+        if per_second * size >= 0.95 or (name == "mo" and per_second > 0.0):
+            return f"{per_second * size:.2g}/{name}" if per_second * size < 100 else f"{per_second * size:.0f}/{name}"
+    return "–"
+
+
+def lines(out: Console, texts: Sequence[Text]) -> None:
+    """Print lines, each cut to the terminal; whole where there is none, because a pipe has no width."""
+    for text in texts:
+        if out.is_terminal:
+            out.print(text, no_wrap=True, overflow="ellipsis")
+        else:
+            out.print(text, soft_wrap=True)
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number with a few digits; a dash for none.
 

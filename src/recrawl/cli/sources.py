@@ -48,9 +48,8 @@ def _show(shown: list[SourceView], now: float, count: int) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import TONES, ago, ahead, short, table
+    from recrawl.cli.showing import TONES, brief, brief_rate, table
     from recrawl.crawl.text import clean, visible
-    from recrawl.units import show_rate
 
     out = console()
     if not shown:
@@ -58,13 +57,14 @@ def _show(shown: list[SourceView], now: float, count: int) -> None:
         return
     rows = []
     for each in shown:
-        pace = show_rate(each.pace_per_day / 86400.0) if each.pace_per_day > 0 else "–"
-        due = "first" if each.health == "new" else "–" if each.state != "active" else ahead(each.due, now)
+        last = "–" if each.last is None else brief(max(now - each.last, 0.0))
+        late = "–" if each.due != each.due or each.state != "active" else "now"
+        due = "first" if each.health == "new" else brief(each.due - now) if each.due > now else late
         name = Text(clean(each.title, 200) or visible(each.url))
         tone = TONES.get(each.health.split()[0], "")
-        rows.append((str(each.id), name, each.kind, pace, short(each.half_life_s), ago(each.last, now), due,
-                     Text(each.health, tone)))  # fmt: skip
-    heads = ("id", "source", "kind", "pace", "half-life", "last", "due", "health")
+        cells = (each.kind, brief_rate(each.pace_per_day / 86400.0), brief(each.half_life_s), last, due)
+        rows.append((str(each.id), name, *cells, Text(each.health, tone)))
+    heads = ("id", "source", "kind", "pace", "½-life", "last", "due", "health")
     table(out, heads, rows, elastic=1, right=(0, 3, 4, 5, 6))
     if count > len(shown):
         out.print(f"{len(shown)} of {count} sources; --limit shows more, --text and --tag find some", style="dim")

@@ -71,16 +71,17 @@ def beliefs(store: Store, sources: Sequence[Source], config: Config) -> Catalogu
 
 def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect]) -> dict[str, Any]:
     """Everything, for programs; the first prospect is that of the present budget."""
+    intervals = zip(*(each.interval.tolist() for each in prospects), strict=True)
+    captures = zip(*((each.captures * HOUR_S).tolist() for each in prospects), strict=True)
     return {
         "sources": len(sources),
         "unknown": int((~catalogue.known).sum()),
         "budgets": [_fields(each) for each in prospects],
         "cadence": [
-            {"id": source.id, "url": source.url, "interval_s": [each.interval[k] for each in prospects],
-             "captured_per_hour": [each.captures[k] * HOUR_S for each in prospects]}
-            for k, source in enumerate(sources)
+            {"id": source.id, "url": source.url, "interval_s": interval, "captured_per_hour": captured}
+            for source, interval, captured in zip(sources, intervals, captures, strict=True)
         ],
-    }  # fmt: skip
+    }
 
 
 def _fields(each: Prospect) -> dict[str, float]:

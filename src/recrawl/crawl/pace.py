@@ -35,7 +35,7 @@ def pace_in_words(per_day: float, kind: str = "feed") -> str:
         count = per_day * seconds / 86400.0
         if count >= 0.95:
             shown = f"{count:.0f}"
-            return f"about {shown} {one if shown == '1' else many} a {unit}"
+            return f"about {shown} {one if shown == '1' else many} {'an' if unit == 'hour' else 'a'} {unit}"
     unit, seconds = next(((u, s) for u, s in _UNITS[3:] if 86400.0 / per_day < 12 * s), ("year", 31557600.0))
     spans = max(2, round(86400.0 / per_day / seconds))
     return f"about 1 {one} in {spans} {unit}s"

@@ -1,0 +1,194 @@
+import math
+
+import pytest
+
+from recrawl.crawl.explanation import Circumstances, explain
+from recrawl.crawl.pace import arrivals_per_s, first_wait, pace_in_words
+from recrawl.store.base import Crawl, Progress, Source
+
+NOW = 1_800_000_000.0
+HOUR, DAY = 3600.0, 86400.0
+MU = math.log(2) / (12 * HOUR)
+
+
+def source(**changes):
+    return Source(**{"id": 7, "url": "https://example.org/feed", "kind": "feed", **changes})
+
+
+def progress(items_a_day=4.0, age=2 * HOUR, **changes):
+    value = items_a_day / DAY / MU
+    known = {"last": NOW - age, "visits": 9, "value": value, "value_sd": 0.3 * value, "rate": MU, "rate_sd": 0.0}
+    return Progress(**{"source": 7, **known, **changes})
+
+
+def by_hand_index(value, rate, age, cost):
+    s = rate * age
+    return value / cost * (1 - (1 + s) * math.exp(-s))
+
+
+def by_hand_age(value, rate, price, cost):
+    low, high = 0.0, 1e9
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if by_hand_index(value, rate, middle, cost) >= price else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize(("importance", "cost"), [(1.0, 1.0), (3.0, 1.0), (1.0, 2.0)])
+@pytest.mark.parametrize("price", [0.01, 0.3, 0.9])
+def test_every_number_can_be_recomputed_by_hand(importance, cost, price):
+    known = progress()
+    found = explain(source(importance=importance, cost=cost), known, NOW, Circumstances(price=price))
+    worth = importance * known.value
+    assert found.index == pytest.approx(by_hand_index(worth, MU, 2 * HOUR, cost), rel=1e-9)
+    assert found.crossing_age_s == pytest.approx(by_hand_age(worth, MU, price, cost), rel=1e-6)
+    assert found.due == pytest.approx(known.last + found.crossing_age_s)
+    assert found.ceiling == pytest.approx(worth / cost)
+    assert (found.value, found.rate_per_s, found.importance, found.cost, found.age_s, found.price, found.last) == (
+        known.value, MU, importance, cost, 2 * HOUR, price, known.last,
+    )  # fmt: skip
+    assert found.pace_per_day == pytest.approx(4.0)
+
+
+def test_intervals_hold_the_mean_and_widen_with_doubt():
+    known = progress(rate_sd=MU / 2)
+    found = explain(source(), known, NOW, Circumstances(price=0.3))
+    assert found.value_low < found.value < found.value_high
+    assert found.rate_low < found.rate_per_s < found.rate_high
+    assert "lognormal" in found.intervals
+    sure = explain(source(), progress(value_sd=0.0), NOW, Circumstances(price=0.3))
+    assert sure.value_low == sure.value == sure.value_high
+
+
+def test_one_sentence_says_when_and_why():
+    found = explain(source(), progress(), NOW, Circumstances(price=0.3))
+    wait = found.due - NOW
+    assert found.why.startswith(f"Due in {int(wait // HOUR)}h")
+    assert "at its pace of about 4 items a day a fetch is worth 0.0" in found.why
+    assert found.why.endswith("and the price is 0.3.")
+
+
+def test_past_the_crossing_it_is_due_now():
+    found = explain(source(), progress(age=20 * HOUR), NOW, Circumstances(price=0.3))
+    assert found.due < NOW
+    assert found.why.startswith("Due now: ")
+
+
+def test_a_new_source_says_within_what_time_it_is_fetched():
+    found = explain(source(), Progress(source=7), NOW, Circumstances(price=0.3, first_wait_s=first_wait(60, 1.0, 0.5)))
+    assert found.why == "Never fetched yet: new sources are fetched first, within about 2m at this budget."
+    assert found.due == NOW + 120.0
+    assert math.isnan(found.index)
+    assert math.isnan(found.value_low)
+    assert found.pace == "not known yet"
+
+
+def test_a_new_source_that_nobody_can_promise_anything():
+    found = explain(source(), Progress(source=7), NOW, Circumstances())
+    assert found.why == "Never fetched yet: it waits for its turn among the new sources."
+
+
+def test_a_source_that_is_never_worth_it_is_still_looked_at():
+    known = progress(items_a_day=0.1)
+    found = explain(source(), known, NOW, Circumstances(price=0.9))
+    assert math.isinf(found.crossing_age_s)
+    assert found.due == known.last + 30 * DAY
+    assert found.why.startswith("Not worth a fetch at this price: at its pace of about 1 item in ")
+    assert "it is looked at anyway every 30d, next in 29d22h." in found.why
+
+
+def test_its_own_maximum_age_comes_before_the_price():
+    known = progress(items_a_day=1.0)
+    found = explain(source(max_age=3 * HOUR), known, NOW, Circumstances(price=0.7))
+    assert found.worth_at > found.floor_at == found.due == known.last + 3 * HOUR
+    assert found.why.startswith("Due in 1h, because it is looked at every 3h at least")
+
+
+@pytest.mark.parametrize(
+    ("changes", "around", "until", "reason"),
+    [
+        ({"held_until": NOW + HOUR, "held_by": "server error 503"}, {}, NOW + HOUR, "server error 503"),
+        (
+            {},
+            {"host_held_until": NOW + HOUR, "host_held_by": "asked to wait"},
+            NOW + HOUR,
+            "its host is held: asked to",
+        ),
+        ({}, {"quiet_until": NOW + 2 * HOUR}, NOW + 2 * HOUR, "quiet hours"),
+        ({}, {"min_interval_s": 21 * HOUR}, NOW + HOUR, "fetched less than the minimum interval ago"),
+    ],
+)
+def test_what_holds_it_back_is_named_and_moves_the_due_time(changes, around, until, reason):
+    known = progress(age=20 * HOUR, **changes)
+    found = explain(source(), known, NOW, Circumstances(price=0.3, **around))
+    assert found.due == until
+    assert [each.until for each in found.held_back] == [until]
+    assert found.why.startswith("Held for ")
+    assert reason in found.why
+    assert found.why.endswith("; otherwise due now.")
+
+
+def test_the_longest_of_several_holds_counts():
+    known = progress(age=20 * HOUR, held_until=NOW + HOUR, held_by="server error")
+    found = explain(source(), known, NOW, Circumstances(price=0.3, quiet_until=NOW + 5 * HOUR))
+    assert [each.reason for each in found.held_back] == ["quiet hours", "server error"]
+    assert found.due == NOW + 5 * HOUR
+
+
+def test_a_hold_that_ends_before_it_is_due_changes_nothing():
+    known = progress(held_until=NOW + 60, held_by="server error")
+    found = explain(source(), known, NOW, Circumstances(price=0.3))
+    assert found.due == pytest.approx(known.last + found.crossing_age_s)
+    assert found.why.startswith("Due in ")
+
+
+def test_paused_and_retired_sources_are_not_due():
+    paused = explain(source(state="paused"), progress(), NOW, Circumstances(price=0.3))
+    assert math.isinf(paused.due)
+    assert paused.why.startswith("Paused by its owner")
+    retired = explain(source(state="retired", note="gone since May"), progress(), NOW, Circumstances(price=0.3))
+    assert math.isinf(retired.due)
+    assert retired.why == "Retired and not fetched again: gone since May."
+
+
+def test_without_a_price_there_is_no_due_time():
+    found = explain(source(), progress(), NOW, Circumstances())
+    assert math.isnan(found.due)
+    assert found.why.startswith("No price yet, because no crawler has run: at its pace")
+
+
+def test_fetched_but_nothing_believed_yet():
+    found = explain(source(), Progress(source=7, last=NOW - 60, visits=1), NOW, Circumstances(price=0.3))
+    assert found.why == "Fetched, but nothing is known of its pace yet."
+
+
+def test_discovery_has_no_ceiling_and_a_quadratic_index():
+    known = progress(value=5 / DAY, rate=0.0)
+    found = explain(source(), known, NOW, Circumstances(price=0.01, objective="discovery"))
+    assert found.index == pytest.approx(5 / DAY * (2 * HOUR) ** 2 / 2)
+    assert found.crossing_age_s == pytest.approx(math.sqrt(2 * 0.01 / (5 / DAY)))
+    assert math.isinf(found.ceiling)
+    assert found.pace_per_day == pytest.approx(5.0)
+
+
+def test_last_crawls_are_passed_on():
+    crawl = Crawl(source=7, at=NOW - HOUR, outcome="unchanged")
+    assert explain(source(), progress(), NOW, Circumstances(), [crawl]).crawls == [crawl]
+
+
+def test_pages_and_feeds_have_the_same_unit():
+    change, mu = 3 / DAY, MU
+    page = Progress(source=1, value=change / (change + mu), rate=change + mu)
+    assert arrivals_per_s(page) * DAY == pytest.approx(3.0)
+    fresh = Progress(source=1, value=1 / change, rate=change)
+    assert arrivals_per_s(fresh, "freshness") * DAY == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("per_day", "words"),
+    [(1.0, "about 1 item a day"), (30.0, "about 1 item a hour"), (0.5, "about 4 items a week"),
+     (1 / 60, "about 1 item in 9 weeks"), (1 / 200, "about 1 item in 7 months"), (1 / 800, "about 1 item in 2 years"),
+     (1e-9, "hardly any items"), (0.0, "hardly any items"), (86400 * 5.0, "about 300 items a minute")],
+)  # fmt: skip
+def test_a_pace_is_said_as_people_say_it(per_day, words):
+    assert pace_in_words(per_day) == words.replace("a hour", "an hour")
