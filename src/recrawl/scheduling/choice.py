@@ -198,7 +198,7 @@ def _ward_candidates(
             return seen
         settle = False
         _lower_by_need(catalogue, chains, wards, hosts, ward, ahead, wards.dial[0, MARK])
-        ahead *= 2.0
+        ahead = max(2.0 * ahead, wards.dial[ward, WIDTH])
 
 
 @njit(cache=True)
@@ -389,7 +389,7 @@ def choose(
         else:
             quota = 0
             _lower_by_need(catalogue, chains, wards, hosts, 0, ahead, 0.0)
-            ahead *= 2.0
+            ahead = max(2.0 * ahead, dial[WIDTH])
     _give_back(catalogue, chains, wards, hosts, late, first, overdue)
     _give_back(catalogue, chains, wards, hosts, ids, taken, count)
     picked = _settle_accounts(catalogue, late, first, ids, index, taken, spent, now, report)

@@ -237,3 +237,19 @@ def test_a_source_that_is_gone_cannot_be_changed():
     calendar.remove([1])
     with pytest.raises(ParameterError, match="ids"):
         calendar.update([1], value=1.0)
+
+
+def test_a_call_at_the_time_of_the_start_ends_though_nobody_may_be_chosen() -> None:
+    count = 20_000
+    calendar = Calendar(np.ones(count), 3e-5, last=1.75e9 - 1.0, now=1.75e9)
+    calendar.defer(np.arange(count), np.inf)
+    assert len(calendar.choose(1.75e9, 1.0)) == 0
+
+
+def test_costs_and_maximum_ages_may_change() -> None:
+    calendar = Calendar([3.0, 2.0, 1.0], 0.1, last=0.0)
+    calendar.configure([0], cost=10.0)
+    assert calendar.choose(50.0, 1.0).tolist() == [1]
+    calendar.configure([2], max_age=5.0)
+    assert calendar.choose(51.0, 1.0).tolist() == [2]
+    assert calendar.guarantee_share > 0.0
