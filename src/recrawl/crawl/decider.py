@@ -21,6 +21,9 @@ from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.records import FloatArray, IntArray, Visits
 from recrawl.store.base import Progress, Settlement, Source
 
+AT_ONCE_S = 0.001
+"""The maximum age of a source whose owner asked for a crawl: it goes before all others."""
+
 
 class Decider:
     """Who is next, and what a visit leads to."""
@@ -38,6 +41,7 @@ class Decider:
         self.once = False
         """Fetch no source a second time."""
         self._flying: set[int] = set()
+        self._granted: dict[int, float] = {}
 
     # -- the catalogue
 
@@ -159,8 +163,11 @@ class Decider:
             until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
             self.policy.hold(np.array([n for n, _ in alive]), until)
         self._flying.difference_update(numbers)
+        self._grant(numbers)
         self._schedule(numbers)
-        return [each.settlement for each in settled]
+        settlements = [each.settlement for each in settled]
+        self._write_down(settlements)
+        return settlements
 
     def _teach(self, numbers: list[int], lessons: list[Lesson], now: float) -> None:
         for kind in ("items", "page", "failed"):
@@ -219,6 +226,13 @@ class Decider:
             progress.due = max(when, progress.held_until)
             progress.belief = row
 
+    def _write_down(self, settlements: Iterable[Settlement]) -> None:
+        """What was believed after each crawl, into the log."""
+        for each in settlements:
+            crawl, progress = each.crawl, each.progress
+            crawl.value, crawl.value_sd = progress.value, progress.value_sd
+            crawl.rate, crawl.rate_sd = progress.rate, progress.rate_sd
+
     def forget_records(self, settlements: Iterable[Settlement]) -> None:
         """The learner's records have been stored: memory need not keep them."""
         for settlement in settlements:
@@ -255,7 +269,7 @@ class Decider:
             if self._group_of(source.url) != self._host[number]:
                 self._reseat(number)
                 return
-        terms = ("importance", "half_life", "max_age", "cost")
+        terms = ("importance", "half_life", "max_age", "cost", "wanted")
         if any(getattr(source, name) != getattr(before, name) for name in terms):
             self._configure(np.array([number]))
         if source.state != before.state and number not in self._flying:
@@ -279,9 +293,23 @@ class Decider:
             ids,
             importance=np.array([s.importance for s in chosen]),
             half_life=np.array([s.half_life or self.terms.half_life_s for s in chosen]),
-            max_age=np.array([s.max_age or self.terms.max_age_s for s in chosen]),
+            max_age=np.array([self._max_age(n) for n in ids.tolist()]),
             cost=np.array([s.cost for s in chosen]),
         )
+
+    def _max_age(self, number: int) -> float:
+        """In seconds; as good as none where its owner asked for a crawl that has not been made yet."""
+        source = self._sources[number]
+        wanted = source.wanted > max(self._progress[number].last or 0.0, self._granted.get(number, 0.0))
+        return AT_ONCE_S if wanted else source.max_age or self.terms.max_age_s
+
+    def _grant(self, numbers: list[int]) -> None:
+        """Crawls that were asked for have been made, whatever came of them."""
+        asked = [n for n in numbers if self._sources[n].wanted > self._granted.get(n, 0.0)]
+        self._granted.update((n, self._sources[n].wanted) for n in asked)
+        here = [n for n in asked if self._here(n)]
+        if here:
+            self._configure(np.array(here))
 
     def _recall(self, ids: IntArray) -> None:
         """Give the policy back what it knew of sources."""

@@ -30,6 +30,7 @@ class Source(msgspec.Struct, kw_only=True):
         state: active; paused by its owner; retired because it is gone
         note: what happened to it that its owner should know ("gone since …", "moved from …", "advertises a feed: …")
         added: Unix seconds
+        wanted: when its owner last asked for a crawl at once, Unix seconds; 0 for never
         revision: grows with every edit of the catalogue, so that a running crawler finds what changed
     """
 
@@ -47,6 +48,7 @@ class Source(msgspec.Struct, kw_only=True):
     state: SourceState = "active"
     note: str = ""
     added: float = 0.0
+    wanted: float = 0.0
     revision: int = 0
 
 
@@ -98,6 +100,7 @@ class Crawl(msgspec.Struct, kw_only=True):
         censored: items that came and went between two crawls are suspected: nothing listed was known from last time
         captured: interest captured, 0 on a first visit
         index, price: when it was chosen
+        value, value_sd, rate, rate_sd: what was believed after it, as in `Progress`
         error: why it failed or was refused, in words
     """
 
@@ -113,6 +116,10 @@ class Crawl(msgspec.Struct, kw_only=True):
     captured: float = 0.0
     index: float = float("nan")
     price: float = float("nan")
+    value: float = float("nan")
+    value_sd: float = float("nan")
+    rate: float = float("nan")
+    rate_sd: float = float("nan")
     error: str = ""
 
 
@@ -180,6 +187,49 @@ class Event(msgspec.Struct, kw_only=True):
     seq: int = 0
     at: float
     body: bytes
+
+
+CLICKS_PER_CLIENT = 1
+"""Clicks of one client on one item that count."""
+
+
+class Click(msgspec.Struct, kw_only=True):
+    """Somebody opened an item.
+
+    Parameters
+        id, source: given by the store
+        at: Unix seconds
+        client: a name that says nothing of who it was; empty for counts somebody else vouches for, which have no cap
+        count: how often
+    """
+
+    id: int = 0
+    item: int
+    source: int = 0
+    at: float
+    client: str = ""
+    count: int = 1
+
+
+class ClickTotals(msgspec.Struct, kw_only=True):
+    """Clicks on the items of a source: how many, on how many items, and the latest, Unix seconds."""
+
+    clicks: int = 0
+    items: int = 0
+    last: float | None = None
+
+
+class Believed(msgspec.Struct, kw_only=True, eq=False):
+    """What is believed of every active source, as arrays by id; NaN where nothing is known or was given."""
+
+    ids: array[int]
+    importance: array[float]
+    cost: array[float]
+    half_life: array[float]
+    max_age: array[float]
+    value: array[float]
+    rate: array[float]
+    last: array[float]
 
 
 class Settlement(msgspec.Struct, kw_only=True):
@@ -379,6 +429,29 @@ class Store(Protocol):
 
     def totals(self, since: float) -> Totals:
         """Sums over the crawl log; refused crawls count as failed."""
+        ...
+
+    def tags(self, limit: int = 100) -> list[tuple[str, int]]:
+        """Tags and how many sources have each, the most common first."""
+        ...
+
+    def believed(self) -> Believed:
+        """What is believed of every active source."""
+        ...
+
+    # -- feedback
+
+    def record_clicks(self, clicks: Sequence[Click]) -> int:
+        """Take in clicks; how many counted. Of one client on one item only `CLICKS_PER_CLIENT` do, and those on items
+        that are gone do not."""
+        ...
+
+    def clicks(self, since_id: int = 0, limit: int = 1000) -> list[Click]:
+        """Those with a larger id, in order."""
+        ...
+
+    def click_totals(self, source: int) -> ClickTotals:
+        """Over all items of a source."""
         ...
 
     # -- handing on

@@ -1,7 +1,8 @@
 """The embedded store: one SQLite file, and nothing to set up. `docs/store.md` describes its tables.
 
 This module gives each method of the contract its transaction; the statements live in the modules beside it, a room per
-concern: `catalogue`, `settling` (what crawls led to), `looking`, `handing` (events), `retention`, `repair`, `claim`.
+concern: `catalogue`, `settling` (what crawls led to), `looking`, `feedback` (clicks), `handing` (events), `retention`,
+`repair`, `claim`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from recrawl.errors import StoreError
 from recrawl.store.base import (
     Added,
     Batch,
+    Believed,
+    Click,
+    ClickTotals,
     Crawl,
     Event,
     Hold,
@@ -28,7 +32,7 @@ from recrawl.store.base import (
     Vacuumed,
     Version,
 )
-from recrawl.store.sqlite import catalogue, claim, handing, looking, repair, retention, settling
+from recrawl.store.sqlite import catalogue, claim, feedback, handing, looking, repair, retention, settling
 from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.rows import mended
 
@@ -266,6 +270,33 @@ class SqliteStore:
         """Sums over the crawl log."""
         with self._database.reading() as connection:
             return looking.totals(connection, since)
+
+    def tags(self, limit: int = 100) -> list[tuple[str, int]]:
+        """Tags and how many sources have each, the most common first."""
+        with self._database.reading() as connection:
+            return feedback.tags(connection, limit)
+
+    def believed(self) -> Believed:
+        """What is believed of every active source."""
+        with self._database.reading() as connection:
+            return feedback.believed(connection)
+
+    def record_clicks(self, clicks: Sequence[Click]) -> int:
+        """Take in clicks; how many counted."""
+        if not clicks:
+            return 0
+        with self._database.writing() as connection:
+            return feedback.record(connection, mended(list(clicks)))
+
+    def clicks(self, since_id: int = 0, limit: int = 1000) -> list[Click]:
+        """Those with a larger id, in order."""
+        with self._database.reading() as connection:
+            return feedback.clicks(connection, since_id, limit)
+
+    def click_totals(self, source: int) -> ClickTotals:
+        """Over all items of a source."""
+        with self._database.reading() as connection:
+            return feedback.totals(connection, source)
 
     def events(self, after: int, limit: int = 1000) -> list[Event]:
         """Those with a larger `seq`, in order."""

@@ -20,6 +20,7 @@ _TABLES = (
     "sources",
     "progress",
     "items",
+    "clicks",
     "crawls",
     "versions",
     "events",
@@ -29,7 +30,7 @@ _TABLES = (
     "robots",
     "outlets",
 )
-_ORPHANS_POSSIBLE = ("progress", "items", "crawls", "versions")
+_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "crawls", "versions")
 _COMPLAINTS = 100
 _LARGEST = 2**62
 

@@ -72,7 +72,8 @@ def progress_of(row: Row) -> Progress:
     )
 
 
-_CRAWL_NUMBERS = {names(Crawl).index(name) for name in ("elapsed_s", "captured", "index", "price")}
+_CRAWL_NUMBERS = {names(Crawl).index(name) for name in
+                  ("elapsed_s", "captured", "index", "price", "value", "value_sd", "rate", "rate_sd")}  # fmt: skip
 _CENSORED = names(Crawl).index("censored")
 
 
@@ -100,7 +101,8 @@ def source_of(row: Row) -> Source:
         state=row[11],
         note=row[12],
         added=_NAN if row[13] is None else row[13],
-        revision=row[14],
+        wanted=row[14] or 0.0,
+        revision=row[15],
     )
 
 
@@ -120,6 +122,7 @@ def source_row(source: Source, revision: int) -> Row:
         source.state,
         source.note,
         source.added,
+        source.wanted,
         revision,
     )
 
