@@ -1,8 +1,8 @@
 """RSS 0.9 to 2.0, RDF and Atom, one walk over a hardened tree.
 
 Well-formed feeds are read by `lxml` directly: five fields per item need no more, the publisher's hints are met on the
-way, and the dates are the publisher's own. Broken ones are repaired, and what even then yields no items goes to
-feedparser, which reads almost anything but is many times slower; that is done only where there is `patience`.
+way, and the dates are the publisher's own. Broken ones are repaired, and those that then yield fewer items than they
+name are given to feedparser, which reads almost anything but is thirty times slower; only where there is `patience`.
 
 Which item is which: its guid or id, else its link, else a digest of title and summary. Ids that change at every fetch
 make every item new; that shows in the counts of the source, and is not guessed at here.
@@ -16,7 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from io import BytesIO
 from typing import Any
+
+import msgspec
 
 from recrawl.config import HintSwitches
 from recrawl.crawl import dates, decoding, hints, urls
@@ -60,16 +63,25 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, patienc
     try:
         root, broken = decoding.tree(body, "feed")
     except UnreadableError:
-        if b"<!ENTITY" in body:
+        if b"<!ENTITY" in body or not _ITEM_IN_TEXT.search(body):
             raise
         return _by_feedparser(body, url, now, patience)
     found = _from_tree(root, url, now, switches, broken)
-    if broken and not found.items and _ITEM_IN_TEXT.search(body):
-        return _by_feedparser(body, url, now, patience)
+    if broken and len(_ITEM_IN_TEXT.findall(body)) > len(found.items):
+        return _fuller(found, body, url, now, patience)
     return found
 
 
 _ITEM_IN_TEXT = re.compile(rb"<(?:\w+:)?(?:item|entry)[\s>]", re.IGNORECASE)
+
+
+def _fuller(found: Findings, body: bytes, url: str, now: float, patience: bool) -> Findings:
+    """What feedparser finds in a feed that repair did not make whole, if it is more."""
+    try:
+        other = _by_feedparser(body, url, now, patience)
+    except UnreadableError:
+        return found
+    return msgspec.structs.replace(found, items=other.items) if len(other.items) > len(found.items) else found
 
 
 def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: bool) -> Findings:
@@ -250,8 +262,12 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
         raise NeedsPatience
     import feedparser
 
+    body = decoding.repaired(body[:LARGEST_FOR_FEEDPARSER])
+    if b"<!ENTITY" in body:
+        raise UnreadableError("not a readable feed: malformed, with entities of its own")
     try:
-        feed = feedparser.parse(decoding.repaired(body[:LARGEST_FOR_FEEDPARSER]), sanitize_html=False)
+        # A stream, because bare bytes could be taken for the name of a file.
+        feed = feedparser.parse(BytesIO(body), sanitize_html=False)
         entries = feed.entries[:MOST_ENTRIES]
         title = str(feed.feed.get("title", ""))
     except Exception as error:  # a library of heuristics on strangers' text: whatever it raises, it could not read it

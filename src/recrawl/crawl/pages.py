@@ -49,16 +49,26 @@ _DATE = (
 _ZONE = r"(?: ?(?:UTC|GMT|Z|[A-Z]{3,4}T|[+-][0-9]{2}:?[0-9]{2})\b)?"
 _TIME = rf"[0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?(?: ?[ap]\.?m\.?)?{_ZONE}"
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
-_SAID = r"updated|modified|changed|generated|rendered|retrieved|accessed|as of|today is|today:|current date:?"
+_SAID = r"updated|modified|changed|generated|rendered|retrieved|accessed|as of|today is|today:|current date"
 _AGE = r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
-_VOLATILE = re.compile(
-    rf"(?P<moment>\b{_WEEKDAY}{_DATE}(?:T| at |,? ?){_TIME})|(?P<time>\b{_TIME}(?![0-9:]))"
-    rf"|(?P<said>\b(?:{_SAID})(?: on)?:? {_WEEKDAY}{_DATE})"
-    rf"|(?P<age>\b(?:[0-9]{{1,5}}|an?|one|few) ?(?:{_AGE}) ago\b|\bjust now\b)"
-    r"|(?P<token>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)"
-    r"|(?P<count>\b[0-9][0-9,. ]{0,14}[km]? ?(?:views?|visitors?|reads|likes?|shares?|online|people online)\b)",
-    re.IGNORECASE,
+_COUNTED = r"views?|visitors?|reads|likes?|shares?|online|people online"
+_VOLATILE = tuple(
+    (marks, f"⟨{name}⟩", re.compile(pattern, re.IGNORECASE))
+    for marks, name, pattern in (
+        ((":",), "moment", rf"\b{_WEEKDAY}{_DATE}(?:T| at |,? ?){_TIME}"),
+        ((":",), "time", rf"\b{_TIME}(?![0-9:])"),
+        (tuple(_SAID.split("|")), "said", rf"\b(?:{_SAID})(?: on)?:? {_WEEKDAY}{_DATE}"),
+        ((" ago",), "age", rf"\b(?:[0-9]{{1,5}}|an?|one|few) ?(?:{_AGE}) ago\b"),
+        (("just now",), "age", r"\bjust now\b"),
+        (("-",), "token", r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
+        (
+            ("view", "visitor", "reads", "like", "share", "online"),
+            "count",
+            rf"\b[0-9][0-9,.]{{0,14}}[km]? ?(?:{_COUNTED})\b",
+        ),
+    )
 )
+"""What changes by itself: of what a line must contain something to be worth looking, the placeholder, the pattern."""
 _DATE_ALONE = re.compile(rf"{_WEEKDAY}{_DATE}", re.IGNORECASE)
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_=-]{16,512}")
@@ -154,9 +164,11 @@ def bounded(text: str, size: int) -> str:
 
 
 def _steady_line(line: str) -> str:
-    if any(character.isdigit() for character in line) or "ago" in line or "just now" in line:
-        line = _VOLATILE.sub(lambda found: f"⟨{found.lastgroup}⟩", line)
-    return _TOKEN.sub(_token_or_word, line) if len(line) >= 16 else line
+    lower = line.lower()
+    for marks, placeholder, pattern in _VOLATILE:
+        if any(mark in lower for mark in marks):
+            line = pattern.sub(placeholder, line)
+    return _TOKEN.sub(_token_or_word, line) if max(map(len, line.split()), default=0) >= 16 else line
 
 
 def _token_or_word(found: re.Match[str]) -> str:

@@ -27,6 +27,10 @@ from recrawl.crawl.reading import Document, NeedsPatience, read
 
 SLICE = 1000
 """Items decoded at a stretch."""
+PAGES_COUNT = 8
+"""How many times longer a page takes to read than a feed of the same size."""
+MOST_ELEMENTS = 5000
+"""Tags, or braces, past which a document is large whatever its size."""
 MEMORY = 2 << 30
 """Bytes of address space a reading process may take."""
 _LENGTH = struct.Struct("<Q")
@@ -38,7 +42,7 @@ class Readers:
 
     Parameters
         workers: processes for large documents
-        large: bytes from which a document goes to a process; pages count four times, their trees being slower to walk
+        large: bytes from which a document goes to a process; a page counts `PAGES_COUNT` times its size
         timeout_s: for a large document, waiting not included
     """
 
@@ -56,12 +60,19 @@ class Readers:
 
     async def read(self, document: Document) -> Findings:
         """What it says; UnreadableError if it cannot be read, or not in time."""
-        if len(document.body) < self._large:
+        if self._is_small(document):
             try:
                 return read(document, patience=False)
             except NeedsPatience:
                 pass
         return await self._read_elsewhere(document)
+
+    def _is_small(self, document: Document) -> bool:
+        """Whether it takes no more than a few milliseconds, however it is made."""
+        page = document.kind == "page" or "html" in document.content_type
+        if len(document.body) * (PAGES_COUNT if page else 1) >= self._large:
+            return False
+        return document.body.count(b"<") + document.body.count(b"{") < MOST_ELEMENTS
 
     async def close(self) -> None:
         """End the processes."""

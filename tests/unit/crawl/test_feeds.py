@@ -272,13 +272,17 @@ def test_undeclared_prefixes_do_not_cost_the_item() -> None:
     assert found.items[0].published == at(2026, 11, 2, 15, 3, 4)
 
 
-def test_slow_readers_wait_for_patience() -> None:
-    hopeless = "<rss><channel><<<item><title>One</title>"
-    try:
-        found = read(hopeless, patience=False)
-    except NeedsPatience:
-        found = read(hopeless)
-    assert found.kind == "feed"
+def test_slow_readers_wait_for_patience_and_find_more() -> None:
+    unclosed = rss(
+        "<item><title>One</item>",
+        "<item><guid>b</guid><title>Two</title><link>https://example.org/2</link></item>",
+        "<item><guid>c</guid><title>Three</title></item>",
+    )
+    with pytest.raises(NeedsPatience):
+        read(unclosed, patience=False)
+    found = read(unclosed)
+    assert found.items[-1].key == "c"
+    assert "malformed" in found.remark
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01\x02", "just words", "<", "<?xml"])

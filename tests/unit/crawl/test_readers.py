@@ -45,6 +45,31 @@ def test_small_documents_need_no_process() -> None:
     asyncio.run(run())
 
 
+def test_many_small_elements_make_a_large_document() -> None:
+    async def run() -> None:
+        readers = Readers()
+        try:
+            assert len((await readers.read(document(feed(3000)))).items) == 3000
+            assert len(readers.processes) == 1
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_what_only_a_slow_reader_can_read_is_read_elsewhere() -> None:
+    async def run() -> None:
+        readers = Readers()
+        try:
+            found = await readers.read(document(b"<rss><channel><item><title>One</item><item><title>Two</channel>"))
+            assert found.kind == "feed"
+            assert len(readers.processes) == 1
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
 def test_large_documents_are_read_elsewhere_and_say_the_same() -> None:
     async def run() -> tuple[Findings, Findings]:
         here, elsewhere = Readers(), Readers(large=1)
