@@ -461,6 +461,8 @@ CONTENT_CHECKS: dict[str, Callable[[Answer], bool]] = {
     "changing_ids": lambda a: entries(a)[0].id.count(":") == 3,
     "control_characters": lambda a: b"\x1b[2J" in a.body,
     "restless": lambda a: a.status == 200,
+    "ttl": lambda a: b"<ttl>1</ttl>" in a.body and len(entries(a)) == 20,
+    "cache_control": lambda a: a.headers["cache-control"] == "max-age=60" and len(entries(a)) == 20,
     "wrong_charset": lambda a: b"Caf\xe9" in a.body and "utf-8" in a.headers["content-type"],
     "unknown_charset": lambda a: "klingon" in a.headers["content-type"],
     "wrong_type": lambda a: a.headers["content-type"] == "image/png" and len(entries(a)) == 20,
@@ -580,7 +582,7 @@ def test_the_command_says_what_it_serves_and_ends_by_itself(capsys: pytest.Captu
     assert run(["synthweb", "--sources", "5", "--hosts", "2", "--port", "0", "--for", "50ms"]) == 0
     said = capsys.readouterr().out
     assert "5 sources" in said
-    assert "/_synthweb/opml" in said
+    assert "/_synthweb/csv" in said
     assert "--allow-private" in said
     assert run(["synthweb", "--list-faults"]) == 0
     assert capsys.readouterr().out.split() == list(FAULTS)

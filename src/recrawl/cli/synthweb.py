@@ -119,8 +119,8 @@ def _loop_factory() -> Callable[[], AbstractEventLoop] | None:
 async def _end(seconds: float | None, until_eof: bool) -> None:
     """Wait for whatever stops the server: a signal, the time, or the end of standard input."""
     import asyncio
+    import os
     import signal
-    import sys
     import threading
 
     loop, over = asyncio.get_running_loop(), asyncio.Event()
@@ -128,7 +128,8 @@ async def _end(seconds: float | None, until_eof: bool) -> None:
         loop.add_signal_handler(number, over.set)
 
     def watch() -> None:
-        while sys.stdin.buffer.read(4096):
+        # Not through sys.stdin: a thread blocked in a buffered reader breaks the interpreter's exit.
+        while os.read(0, 4096):
             pass
         loop.call_soon_threadsafe(over.set)
 
@@ -167,9 +168,9 @@ def _announce(synthweb: SynthWeb) -> None:
     click.echo(
         f"A synthetic web of {len(sources)} sources ({kinds}) on {len(synthweb.netlocs)} hosts, from {synthweb.base}\n"
         f"publishes {show_rate(total)} in all; {line.speed:g} virtual seconds pass per second.\n\n"
-        f"  curl -o feeds.opml {desk}/opml      # or {desk}/text, {desk}/csv\n"
-        "  recrawl import feeds.opml\n"
-        "  recrawl run --allow-private         # loopback is private\n\n"
+        f"  curl -o sources.csv {desk}/csv    # or …/opml for the feeds alone, …/text for bare URLs\n"
+        "  recrawl import sources.csv\n"
+        "  recrawl run --allow-private    # loopback is private\n\n"
         f"  {desk}/truth   what there is to find\n"
         f"  {desk}/log     every request\n"
         f"  {desk}/faults  POST {{\"name\": \"503_seconds\", \"share\": 0.1}}; recrawl synthweb --list-faults\n\n"

@@ -90,7 +90,7 @@ class Desk:
         it = self._web
         kinds = {"sitemap": "sitemap", "news": "sitemap", "page": "page"}
         rows = [
-            f"{it.url(s)},{kinds.get(s.kind, 'feed')},{s.interest:.6g},{it.timeline.seconds(s.half_life_h):.6g}s"
+            f"{it.url(s)},{kinds.get(s.kind, 'feed')},{s.interest:.6g},{_plain(it.timeline.seconds(s.half_life_h))}s"
             for s in it.world.sources
         ]
         return ("url,kind,importance,half_life\n" + "\n".join(rows) + "\n").encode()
@@ -116,6 +116,11 @@ class Desk:
                     raise ParameterError("host", "one of this web's, with its port", repr(host))
                 it.world.robots[it.netlocs.index(host)] = rules
         return msgspec.json.encode(dict(zip(it.netlocs, it.world.robots, strict=True)))
+
+
+def _plain(number: float) -> str:
+    """Without an exponent, as times are written."""
+    return f"{number:.6f}".rstrip("0").rstrip(".")
 
 
 def _reply(body: bytes, content_type: str) -> web.Response:

@@ -55,6 +55,13 @@ def labelled(content_type: str | None) -> Fault:
     return send
 
 
+async def cache_control(x: Exchange) -> bool:
+    """The document, with the wish to be left alone for `seconds` (60)."""
+    body, content_type = document(x)
+    x.answer(200, body, {"Content-Type": content_type, "Cache-Control": f"max-age={_wish(x)}"})
+    return True
+
+
 def shifted(seconds: float) -> Fault:
     """The document with all dates moved."""
 
@@ -137,6 +144,15 @@ def deep(x: Exchange) -> Iterator[bytes]:
             yield tag * 1000
 
 
+def _wish(x: Exchange) -> int:
+    return 60 if x.rule.seconds is None else round(x.rule.seconds)
+
+
+def _with_ttl(body: bytes, x: Exchange) -> bytes:
+    """RSS that says how many minutes it may be kept."""
+    return body.replace(b"<channel>", b"<channel><ttl>%d</ttl>" % -(-_wish(x) // 60))
+
+
 def _other_charset(body: bytes, x: Exchange) -> bytes:
     """Says UTF-8, is Latin-1 with bytes UTF-8 cannot have."""
     return TITLE.sub(lambda found: found[0] + b"Caf\xe9 \xff\xfe ", body)
@@ -154,8 +170,8 @@ def _restless(body: bytes, x: Exchange) -> bytes:
 
 
 FAITHFUL = frozenset({
-    "changing_ids", "control_characters", "dates_future", "dates_past", "html_type", "no_type", "restless", "undated",
-    "unknown_charset", "without_ids", "wrong_charset", "wrong_type",
+    "cache_control", "changing_ids", "control_characters", "dates_future", "dates_past", "html_type",
+    "no_type", "restless", "ttl", "undated", "unknown_charset", "without_ids", "wrong_charset", "wrong_type",
 })  # fmt: skip
 """Faults of form alone: the items can still be seen, so such an answer counts as a crawl of its source."""
 
@@ -169,6 +185,8 @@ CONTENTS: dict[str, Fault] = {
     "changing_ids": edited(lambda body, x: ID.sub(rb"synth:\1:\2:%d" % x.turn, body)),
     "control_characters": edited(lambda body, x: TITLE.sub(lambda found: found[0] + ESCAPES, body)),
     "restless": edited(_restless),
+    "ttl": edited(_with_ttl),
+    "cache_control": cache_control,
     "wrong_charset": edited(_other_charset),
     "unknown_charset": labelled("application/rss+xml; charset=klingon"),
     "wrong_type": labelled("image/png"),
