@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
+import pytest
 from aiohttp import web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -62,6 +63,17 @@ def saying(data: bytes, *, reset: bool = False) -> Raw:
             writer.transport.abort()
 
     return raw
+
+
+def run_on(monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
+    """Let `asyncio.run` use this kind of event loop."""
+    factory = asyncio.new_event_loop if loop == "asyncio" else pytest.importorskip("uvloop").new_event_loop
+
+    def run(main: Coroutine[object, object, object]) -> object:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(main)
+
+    monkeypatch.setattr(asyncio, "run", run)
 
 
 async def silence(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -13,9 +13,14 @@ from recrawl.clock import SystemClock
 from recrawl.config import Fetching
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.transport import Request, Transport, TransportError
-from servers import saying, serving, silence, speaking
+from servers import run_on, saying, serving, silence, speaking
 
 FETCHING = Fetching(allow_private=True, timeout="400ms", idle_timeout="200ms")
+
+
+@pytest.fixture(autouse=True, params=["asyncio", "uvloop"])
+def _loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_on(monkeypatch, request.param)
 
 
 def http() -> Transport:

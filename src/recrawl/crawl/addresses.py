@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from aiohttp import AddrInfoType
+from aiohappyeyeballs import AddrInfoType
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -27,7 +27,7 @@ Lookup = Callable[[str, int], list[str]]
 LOOKUP_TIMEOUT_S = 10.0
 LOOKUP_THREADS = 32
 """So many names are looked up at once; one that takes long holds a thread, not the others."""
-CACHE_S = 60
+CACHE_S = 60.0
 """How long a looked-up name is good for new connections."""
 CACHE_SIZE = 4096
 
@@ -197,6 +197,7 @@ class Resolver(AbstractResolver):
         self._lookup = lookup
         self._timeout_s = timeout_s
         self._threads = asyncio.Semaphore(LOOKUP_THREADS)
+        self._known: dict[str, tuple[float, list[str]]] = {}
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -204,7 +205,7 @@ class Resolver(AbstractResolver):
         """Where to connect for a name."""
         addresses = await self._addresses(host, port)
         if not addresses:
-            raise OSError(f"{host} has no address")
+            raise socket.gaierror(socket.EAI_NONAME, f"{host} has no address")
         if not self._allow_private:
             refusals = [refusal(address) for address in addresses]
             addresses = [address for address, reason in zip(addresses, refusals, strict=True) if not reason]
@@ -218,6 +219,18 @@ class Resolver(AbstractResolver):
     async def _addresses(self, host: str, port: int) -> list[str]:
         if is_localhost(host):
             return ["127.0.0.1"]
+        address = literal(host)
+        if address is not None:
+            return [address]
+        now = asyncio.get_running_loop().time()
+        known = self._known.get(host)
+        if known is None or known[0] < now:
+            known = self._known[host] = (now + CACHE_S, await self._looked_up(host, port))
+            if len(self._known) > CACHE_SIZE:
+                del self._known[next(iter(self._known))]
+        return known[1]
+
+    async def _looked_up(self, host: str, port: int) -> list[str]:
         try:
             async with asyncio.timeout(self._timeout_s), self._threads:
                 return await self._in_thread(host, port)
@@ -242,7 +255,11 @@ class Resolver(AbstractResolver):
             try:
                 addresses = self._lookup(host, port)
             except (OSError, UnicodeError) as problem:
-                error = problem if isinstance(problem, OSError) else OSError(f"{host} is not a valid name")
+                error = (
+                    problem
+                    if isinstance(problem, socket.gaierror)
+                    else socket.gaierror(socket.EAI_NONAME, "not a valid name")
+                )
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, addresses, error)
 

@@ -1,9 +1,9 @@
-"""The network as aiohttp sees it, made safe for URLs that strangers chose.
+"""The network, made safe for URLs that strangers chose.
 
-One GET per call: no redirects followed, no cookies kept, no proxy from the environment. Every answer ends within the
-total timeout, pauses for less than the idle timeout, has headers of bounded size and a body of at most `max_bytes`,
-before and after decompression. Bodies are kept only of answers that bring a document (2xx); of others they are read a
-little, to keep the connection, and dropped.
+One GET per call: no redirects followed, no cookies kept, no proxy from the environment, nothing sent twice. Every
+answer ends within the total timeout, pauses for less than the idle timeout, has headers of bounded size and a body of
+at most `max_bytes`, before and after decompression. Bodies are kept only of answers that bring a document (2xx); of
+others they are read a little, to keep the connection, and dropped.
 
 Messages never hold credentials: the userinfo of an URL is cut off before anything else happens to it.
 """
@@ -11,32 +11,31 @@ Messages never hold credentials: the userinfo of an URL is cut off before anythi
 from __future__ import annotations
 
 import re
+import socket
 import ssl
 from base64 import b64encode
-from collections import OrderedDict
+from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import unquote
 
-import aiohttp
+from multidict import CIMultiDictProxy
 from yarl import URL
 
 from recrawl.clock import Clock
 from recrawl.config import Fetching
 from recrawl.crawl import addresses, unpacking
-from recrawl.crawl.transport import Reason, Request, Response, TransportError
+from recrawl.crawl.proxied import ProxiedSession
+from recrawl.crawl.transport import Request, Response, TransportError
+from recrawl.crawl.wire import Origin, Patience, Wires
 
 ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, "
     "text/html;q=0.8, */*;q=0.5"
 )
-MAX_LINE_BYTES = 8190
-MAX_FIELD_BYTES = 16_384
-DROPPED_BODY_BYTES = 65_536
-"""Of an answer whose body nobody wants, so much is read before the connection is closed instead."""
-KEEP_ALIVE_S = 4.0
-"""Shorter than servers keep idle connections (5 s is common): a request into one just closed would be lost."""
-POOLED_ORIGINS = 256
-"""Connections are kept open to so many origins at once; every one is an open file."""
-_PLAIN_URL = re.compile(r"https?://[!-~]+", re.IGNORECASE)
+_URL = re.compile(r"(https?)://([A-Za-z0-9._~:\[\]-]+)([/?][!-~]*)?(?:#.*)?", re.IGNORECASE)
+"""One that can go out as it is: scheme, authority, path and query."""
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOT_IN_HEADER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.IGNORECASE)
 
 
@@ -68,7 +67,12 @@ def user_agent(fetching: Fetching) -> str:
 
 
 class HttpTransport:
-    """`Transport` over aiohttp. To be used within one event loop, and closed there."""
+    """`Transport` over real sockets. To be used within one event loop, and closed there.
+
+    Parameters
+        ssl_context: instead of the machine's own certificates
+        lookup: instead of the machine's own names
+    """
 
     def __init__(
         self,
@@ -78,139 +82,136 @@ class HttpTransport:
         ssl_context: ssl.SSLContext | None = None,
         lookup: addresses.Lookup = addresses.system_lookup,
     ) -> None:
-        self._clock = clock
-        self._fetching = fetching
-        self._timeout_s = fetching.timeout_s
-        self._idle_s = fetching.idle_timeout_s
-        self._allow_private = fetching.allow_private
-        self._tls: ssl.SSLContext | bool = ssl_context or fetching.verify_tls
-        self._lookup = lookup
-        self._pooling: aiohttp.ClientSession | None = None
-        self._closing: aiohttp.ClientSession | None = None
-        self._pooled: OrderedDict[str, float] = OrderedDict()
+        self._clock, self._fetching, self._lookup = clock, fetching, lookup
+        self._tls = ssl_context
+        self._patience = Patience(fetching.timeout_s, fetching.idle_timeout_s)
+        self._common = {
+            "User-Agent": user_agent(fetching),
+            "Accept": ACCEPT,
+            "Accept-Encoding": unpacking.ACCEPTED,
+        }
+        self._common_bytes = _serialised(self._common)
+        self._wires: Wires | None = None
+        self._proxied: ProxiedSession | None = None
 
     async def fetch(self, request: Request) -> Response:
         """Send it; the answer whatever its status, or TransportError. Always ends within the configured timeout."""
         began = self._clock.now()
         shown = without_userinfo(request.url)
-        url = self._checked(shown)
-        headers = self._headers(request)
+        scheme, authority, target = _parts(shown)
+        origin = _origin(scheme, authority)
+        if not self._fetching.allow_private and (reason := addresses.host_refusal(origin.host)):
+            raise TransportError("address", f"{origin.host} is {reason}")
         try:
-            answer = await self._session(url, began).get(url, headers=headers, allow_redirects=False)
-            try:
-                body = await _body(answer, request)
-            finally:
-                if not answer.content.at_eof():
-                    answer.close()
-        except TransportError:
-            raise
-        except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, ValueError, RuntimeError) as error:
-            raise self._explained(error, url.host or "") from error
-        fields = _fields(answer)
+            status, headers, body = await self._exchanged(origin, authority, target, request)
+        except TransportError as failure:
+            raise TransportError(failure.reason, f"{origin.host}: {failure}{self._limits(failure)}") from failure
+        except (OSError, RuntimeError) as error:
+            raise _explained(error, origin.host) from error
+        fields = _fields(headers)
         if body:
-            body = unpacking.unpacked(body, fields.get("content-encoding", ""), request.max_bytes, cut=request.cut)
-        return Response(shown, answer.status, fields, body, self._clock.now() - began)
+            wanted = 200 <= status < 300
+            encoding = fields.get("content-encoding", "")
+            body = unpacking.unpacked(body, encoding, request.max_bytes, cut=request.cut) if wanted else b""
+        return Response(shown, status, fields, body, self._clock.now() - began)
 
     async def close(self) -> None:
         """Give back connections."""
-        for session in (self._pooling, self._closing):
-            if session is not None:
-                await session.close()
-        self._pooling = self._closing = None
-        self._pooled.clear()
+        if self._wires is not None:
+            self._wires.close()
+            self._wires = None
+        if self._proxied is not None:
+            await self._proxied.close()
+            self._proxied = None
 
-    def _checked(self, url: str) -> URL:
-        """Its parts, if it is an http(s) URL of a host that may be visited as far as its name tells."""
+    async def _exchanged(
+        self, origin: Origin, authority: str, target: str, request: Request
+    ) -> tuple[int, CIMultiDictProxy[str], bytes]:
+        own = request.headers
+        credentials = authorisation(request.url)
+        if credentials is not None:
+            own = {"Authorization": credentials, **own}
+        if self._fetching.proxy:
+            _serialised(own)  # refuses what cannot be sent
+            return await self._proxy().exchange(without_userinfo(request.url), dict(own), request)
+        start = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
+        if own:
+            names = {name.lower() for name in own}
+            kept = {name: text for name, text in self._common.items() if name.lower() not in names}
+            head = start + _serialised(kept) + _serialised(own) + b"\r\n"
+        else:
+            head = start + self._common_bytes + b"\r\n"
+        message, body = await self._direct().exchange(origin, head, request.max_bytes, cut=request.cut)
+        return message.code, message.headers, body
+
+    def _direct(self) -> Wires:
+        if self._wires is None:
+            allow_private = self._fetching.allow_private
+            resolver = addresses.Resolver(allow_private=allow_private, lookup=self._lookup)
+            guard = addresses.Guard(allow_private=allow_private)
+            self._wires = Wires(resolver, guard, self._context, self._patience)
+        return self._wires
+
+    def _proxy(self) -> ProxiedSession:
+        if self._proxied is None:
+            self._proxied = ProxiedSession(self._fetching, self._context(), self._common)
+        return self._proxied
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+            self._tls.set_alpn_protocols(["http/1.1"])
+            if not self._fetching.verify_tls:
+                self._tls.check_hostname = False
+                self._tls.verify_mode = ssl.CERT_NONE
+        return self._tls
+
+    def _limits(self, failure: TransportError) -> str:
+        if failure.reason != "timeout":
+            return ""
+        return f" ({self._patience.total_s:g} s in all, {self._patience.idle_s:g} s without a byte)"
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    """Scheme, authority and request target of an URL, quoted where it cannot go out as it is written."""
+    found = _URL.fullmatch(url)
+    if found is None:
         if not url[:8].lower().startswith(("http://", "https://")):
             raise TransportError("scheme", f"only http and https URLs are fetched, not {url.partition(':')[0][:20]!r}")
         try:
-            parts = URL(url, encoded=_PLAIN_URL.fullmatch(url) is not None)
-            host, _ = parts.host, parts.port
-        except ValueError as error:
+            found = _URL.fullmatch(str(URL(url).with_user(None)))
+        except (ValueError, UnicodeError) as error:
             raise TransportError("protocol", "the URL is not valid") from error
-        if not host:
-            raise TransportError("protocol", "the URL names no host")
-        if not self._allow_private and (reason := addresses.host_refusal(host)):
-            raise TransportError("address", f"{host} is {reason}")
-        return parts
-
-    def _headers(self, request: Request) -> dict[str, str] | None:
-        credentials = authorisation(request.url)
-        if credentials is None:
-            return dict(request.headers) if request.headers else None
-        return {"Authorization": credentials, **request.headers}
-
-    def _session(self, url: URL, now: float) -> aiohttp.ClientSession:
-        """The one that keeps connections, for as many origins as may be kept; for others the one that closes them."""
-        if self._pooling is None or self._closing is None:
-            self._pooling, self._closing = self._opened(keep=True), self._opened(keep=False)
-        origin = f"{url.scheme}:{url.raw_authority}" if url.scheme == "https" else url.raw_authority
-        pooled = self._pooled
-        while pooled and next(iter(pooled.values())) < now - KEEP_ALIVE_S:
-            pooled.popitem(last=False)
-        if origin not in pooled and len(pooled) >= POOLED_ORIGINS:
-            return self._closing
-        pooled[origin] = now
-        pooled.move_to_end(origin)
-        return self._pooling
-
-    def _opened(self, *, keep: bool) -> aiohttp.ClientSession:
-        proxy = self._fetching.proxy
-        trusted = self._allow_private or bool(proxy)
-        connector = aiohttp.TCPConnector(
-            ssl=self._tls,
-            limit=0,
-            resolver=addresses.Resolver(allow_private=trusted, lookup=self._lookup),
-            ttl_dns_cache=addresses.CACHE_S,
-            dns_cache_max_size=addresses.CACHE_SIZE,
-            socket_factory=addresses.Guard(allow_private=trusted).socket,
-            **({"keepalive_timeout": KEEP_ALIVE_S} if keep else {"force_close": True}),
-        )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            headers={"User-Agent": user_agent(self._fetching), "Accept": ACCEPT, "Accept-Encoding": unpacking.ACCEPTED},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=self._idle_s, sock_read=self._idle_s),
-            auto_decompress=False,
-            trust_env=False,
-            proxy=proxy or None,
-            max_line_size=MAX_LINE_BYTES,
-            max_field_size=MAX_FIELD_BYTES,
-        )
-        # A request repeated behind our back would be neither in its host's turn nor paid for.
-        session._retry_connection = False
-        return session
-
-    def _explained(self, error: Exception, host: str) -> TransportError:
-        """The same in one of our words, and a sentence without anything secret."""
-        reason, sentence = _reason(error)
-        limits = {"timeout": f" ({self._timeout_s:g} s in all, {self._idle_s:g} s without a byte)"}
-        return TransportError(reason, f"{host}: {sentence}{limits.get(reason, '')}")
+        if found is None:
+            raise TransportError("protocol", "the URL is not valid")
+    target = (found[3] or "/").partition("#")[0]
+    return found[1].lower(), found[2], target if target.startswith("/") else f"/{target}"
 
 
-async def _body(answer: aiohttp.ClientResponse, request: Request) -> bytes:
-    """All of it, or TransportError past the limit; empty if it is no document's."""
-    wanted = 200 <= answer.status < 300
-    limit = request.max_bytes if wanted else DROPPED_BODY_BYTES
-    length = answer.content_length
-    if wanted and not request.cut and length is not None and length > limit:
-        raise TransportError("too large", f"the answer has {length} bytes, more than {limit}")
-    parts: list[bytes] = []
-    size = 0
-    while size <= limit and (part := await answer.content.readany()):
-        parts.append(part)
-        size += len(part)
-    if not wanted:
-        return b""
-    if size > limit and not request.cut:
-        raise TransportError("too large", f"the answer has more than {limit} bytes")
-    return parts[0] if len(parts) == 1 and size <= limit else b"".join(parts)[:limit]
+@lru_cache(maxsize=4096)
+def _origin(scheme: str, authority: str) -> Origin:
+    """Where an authority is to be found."""
+    try:
+        parts = URL(f"{scheme}://{authority}/")
+        host, port = parts.raw_host, parts.port
+    except ValueError as error:
+        raise TransportError("protocol", "the URL is not valid") from error
+    if not host or not port:
+        raise TransportError("protocol", "the URL names no host")
+    return Origin(scheme == "https", host.rstrip("."), port)
 
 
-def _fields(answer: aiohttp.ClientResponse) -> dict[str, str]:
-    """Headers, names in lower case, repeated ones joined by commas; cookies are nobody's business."""
+def _serialised(headers: Mapping[str, str]) -> bytes:
+    for name, text in headers.items():
+        if not _HEADER_NAME.fullmatch(name) or _NOT_IN_HEADER.search(text):
+            raise TransportError("protocol", f"the header {name[:40]!r} cannot be sent")
+    return "".join([f"{name}: {text}\r\n" for name, text in headers.items()]).encode("utf-8", "replace")
+
+
+def _fields(headers: CIMultiDictProxy[str]) -> dict[str, str]:
+    """Names in lower case, repeated ones joined by commas; cookies are nobody's business."""
     fields: dict[str, str] = {}
-    for name, text in answer.headers.items():
+    for name, text in headers.items():
         key = name.lower()
         if key in fields:
             fields[key] += ", " + text
@@ -219,40 +220,17 @@ def _fields(answer: aiohttp.ClientResponse) -> dict[str, str]:
     return fields
 
 
-def _reason(error: Exception) -> tuple[Reason, str]:
-    """Which of our words an exception is, and how to say it. The order matters: some are kinds of others."""
-    cause = getattr(error, "os_error", None) or error
+def _explained(error: OSError | RuntimeError, host: str) -> TransportError:
+    """Why there is no connection, in one of our words. The order matters: some are kinds of others."""
     match error:
-        case _ if isinstance(cause, addresses.RefusedAddressError):
-            return "address", str(cause)
-        case aiohttp.ClientSSLError():
-            return "tls", f"no trusted connection: {_tls_words(error)}"
-        case aiohttp.ClientConnectorDNSError():
-            return "dns", f"the name has no address: {_words(cause)}"
-        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError():
-            return "connect", f"no connection: {_words(cause)}"
-        case TimeoutError():
-            return "timeout", "no complete answer in time"
-        case aiohttp.InvalidURL():
-            return "protocol", "the URL is not valid"
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError() | aiohttp.ClientOSError() | OSError():
-            return "reset", "the connection ended before the answer did"
-        case aiohttp.ClientResponseError() | aiohttp.http.HttpProcessingError():
-            return "protocol", f"the answer is not proper HTTP: {_first_line(error.message)}"
+        case addresses.RefusedAddressError():
+            return TransportError("address", str(error))
+        case ssl.SSLError():
+            words = getattr(error, "verify_message", "") or error.reason or "no handshake"
+            return TransportError("tls", f"{host}: no trusted connection: {words}")
+        case socket.gaierror():
+            return TransportError("dns", f"{host}: the name has no address: {error.strerror}")
+        case ConnectionResetError() | ConnectionAbortedError() | BrokenPipeError():
+            return TransportError("reset", f"{host}: the connection ended before the answer did")
         case _:
-            return "protocol", f"the request could not be made: {type(error).__name__}"
-
-
-def _tls_words(error: aiohttp.ClientSSLError) -> str:
-    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    return getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or type(cause).__name__
-
-
-def _words(cause: BaseException) -> str:
-    return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-
-
-def _first_line(message: str) -> str:
-    """What is wrong, without the bytes of the answer that parsers like to quote."""
-    line = message.strip().partition("\n")[0][:80]
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
+            return TransportError("connect", f"{host}: no connection: {getattr(error, 'strerror', None) or error}")

@@ -1,0 +1,97 @@
+"""Requests through the proxy of the settings, by aiohttp: it knows tunnels, proxy credentials and TLS in TLS.
+
+The proxy connects and looks up names, so what it reaches is its own affair; only addresses written in URLs are checked
+on this side. All bounds on time and size are the same as without a proxy.
+"""
+
+from __future__ import annotations
+
+import ssl
+
+import aiohttp
+from aiohttp.http import HttpProcessingError
+from multidict import CIMultiDictProxy
+
+from recrawl.config import Fetching
+from recrawl.crawl import addresses, wire
+from recrawl.crawl.transport import Request, TransportError
+
+
+class ProxiedSession:
+    """Sends requests through a proxy."""
+
+    def __init__(self, fetching: Fetching, tls: ssl.SSLContext, headers: dict[str, str]) -> None:
+        connector = aiohttp.TCPConnector(
+            ssl=tls,
+            limit=0,
+            resolver=addresses.Resolver(allow_private=True),
+            keepalive_timeout=wire.KEEP_ALIVE_S,
+        )
+        idle_s = fetching.idle_timeout_s
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=fetching.timeout_s, sock_connect=idle_s, sock_read=idle_s),
+            auto_decompress=False,
+            trust_env=False,
+            proxy=fetching.proxy,
+            max_line_size=wire.MAX_LINE_BYTES,
+            max_field_size=wire.MAX_FIELD_BYTES,
+        )
+        # A request repeated behind our back would be neither in its host's turn nor paid for.
+        self._session._retry_connection = False
+
+    async def exchange(
+        self, url: str, headers: dict[str, str], request: Request
+    ) -> tuple[int, CIMultiDictProxy[str], bytes]:
+        """One request and its answer: status, headers and body, still packed."""
+        try:
+            answer = await self._session.get(url, headers=headers, allow_redirects=False)
+            try:
+                return answer.status, answer.headers, await _body(answer, request)
+            finally:
+                if not answer.content.at_eof():
+                    answer.close()
+        except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as error:
+            raise _explained(error) from error
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._session.close()
+
+
+async def _body(answer: aiohttp.ClientResponse, request: Request) -> bytes:
+    """All of it, or TransportError past the limit; empty if it is no document's."""
+    wanted = 200 <= answer.status < 300
+    limit = request.max_bytes if wanted else wire.DROPPED_BODY_BYTES
+    length = answer.content_length
+    if wanted and not request.cut and length is not None and length > limit:
+        raise TransportError("too large", f"the answer has {length} bytes, more than {limit}")
+    parts: list[bytes] = []
+    size = 0
+    while size <= limit and (part := await answer.content.readany()):
+        parts.append(part)
+        size += len(part)
+    if not wanted:
+        return b""
+    if size > limit and not request.cut:
+        raise TransportError("too large", f"the answer has more than {limit} bytes")
+    return parts[0] if len(parts) == 1 and size <= limit else b"".join(parts)[:limit]
+
+
+def _explained(error: Exception) -> TransportError:
+    """The same in one of our words. The order matters: some are kinds of others."""
+    match error:
+        case aiohttp.ClientSSLError():
+            return TransportError("tls", "no trusted connection through the proxy")
+        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError():
+            return TransportError("connect", "no connection through the proxy")
+        case TimeoutError():
+            return TransportError("timeout", "no complete answer in time")
+        case aiohttp.InvalidURL() | aiohttp.ClientResponseError() | HttpProcessingError():
+            return TransportError("protocol", "the answer is not proper HTTP")
+        case OSError() | aiohttp.ServerDisconnectedError() | aiohttp.ClientPayloadError():
+            return TransportError("reset", "the connection ended before the answer did")
+        case _:
+            return TransportError("protocol", f"the request could not be made: {type(error).__name__}")
