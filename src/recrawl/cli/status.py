@@ -80,7 +80,7 @@ def _next(store: Store, sources: Sequence[Source]) -> list[dict[str, Any]]:
 
 def _hosts(store: Store, crawls: Sequence[Crawl]) -> dict[str, Any]:
     """The slowest hosts and those that fail, by the crawls of the last day."""
-    from recrawl.crawl.urls import host
+    from recrawl.crawl.urls import origin
 
     known = {
         each.id: host(each.url) or each.url for each in store.sources(ids=list({crawl.source for crawl in crawls}))
@@ -117,7 +117,7 @@ def _show(found: dict[str, Any], now: float) -> None:
     states = ", ".join(f"{counts[name]} {name}" for name in ("active", "paused", "retired") if counts[name])
     also = [f"{counts[key]} {word}" for key, word in (("never_fetched", "never fetched"), ("failing", "failing"))
             if counts[key]]  # fmt: skip
-    price = "none yet: no crawler has run" if found["price"] != found["price"] else number(found["price"])
+    price = "none yet" if found["price"] != found["price"] else number(found["price"])
     pairs(
         out,
         [

@@ -222,7 +222,7 @@ def _why_worth(found: Explanation, now: float) -> str:
     pace = f"at its pace of {found.pace}" if found.pace.startswith("about") else f"with {found.pace}"
     worth = f"{pace} a fetch is worth {found.index:.3g} now"
     if math.isnan(found.price):
-        return f"No price yet, because no crawler has run: {worth}."
+        return f"No price yet, because the crawler has not had to choose: {worth}."
     price = f"the price is {found.price:.3g}"
     floor = show_duration(found.max_age_s)
     when = "now" if found.due <= now + SOON_S else f"in {show_duration(found.due - now)}"

@@ -154,7 +154,7 @@ def test_paused_and_retired_sources_are_not_due():
 def test_without_a_price_there_is_no_due_time():
     found = explain(source(), progress(), NOW, Circumstances())
     assert math.isnan(found.due)
-    assert found.why.startswith("No price yet, because no crawler has run: at its pace")
+    assert found.why.startswith("No price yet, because the crawler has not had to choose: at its pace")
 
 
 def test_fetched_but_nothing_believed_yet():
