@@ -45,23 +45,18 @@ def add(connection: sqlite3.Connection, sources: Sequence[Source]) -> list[Added
     if not sources:
         return []
     number = next_revision(connection)
-    return [_added(connection, source, number) for source in sources]
+    added = [_added(connection, source, number) for source in sources]
+    connection.executemany("INSERT INTO progress (source) VALUES (?)", [(each.id,) for each in added if each.new])
+    tags = [(tag, each.id) for source, each in zip(sources, added, strict=True) if each.new for tag in source.tags]
+    connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
+    return added
 
 
 def _added(connection: sqlite3.Connection, source: Source, number: int) -> Added:
     cursor = connection.execute(_INSERT, source_row(source, number))
-    if not cursor.rowcount:
-        known = connection.execute("SELECT id FROM sources WHERE url = ?", (source.url,)).fetchone()
-        return Added(known[0], False)
-    id = int(cursor.lastrowid or 0)
-    connection.execute("INSERT INTO progress (source) VALUES (?)", (id,))
-    _tag(connection, id, source.tags)
-    return Added(id, True)
-
-
-def _tag(connection: sqlite3.Connection, id: int, tags: Sequence[str]) -> None:
-    if tags:
-        connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, id) for tag in tags])
+    if cursor.rowcount:
+        return Added(int(cursor.lastrowid or 0), True)
+    return Added(connection.execute("SELECT id FROM sources WHERE url = ?", (source.url,)).fetchone()[0], False)
 
 
 def edit(connection: sqlite3.Connection, sources: Sequence[Source]) -> None:
@@ -75,7 +70,8 @@ def edit(connection: sqlite3.Connection, sources: Sequence[Source]) -> None:
         if not cursor.rowcount:
             raise StoreError(f"there is no source {source.id}")
         connection.execute("DELETE FROM tags WHERE source = ?", (source.id,))
-        _tag(connection, source.id, source.tags)
+        tags = [(tag, source.id) for tag in source.tags]
+        connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
 
 
 def remove(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
@@ -118,9 +114,8 @@ def _conditions(
         parts.append("sources.id IN (SELECT source FROM tags WHERE tag = ?)")
         values.append(tag)
     if text:
-        like = "%" + text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
-        parts.append(r"(sources.url LIKE ? ESCAPE '\' OR sources.title LIKE ? ESCAPE '\')")
-        values += [like, like]
+        parts.append("(instr(lower(sources.url), lower(?)) OR instr(lower(sources.title), lower(?)))")
+        values += [text, text]
     if since_revision:
         parts.append("sources.revision > ?")
         values.append(since_revision)
@@ -158,6 +153,7 @@ def select(
 def count(connection: sqlite3.Connection, state: SourceState | None, tag: str | None, text: str | None) -> int:
     """How many match."""
     where, values = _conditions(None, state, tag, text, 0)
+    where = where.replace("+sources.state", "sources.state")
     return int(connection.execute(f"SELECT count(*) FROM sources{where}", values).fetchone()[0])
 
 

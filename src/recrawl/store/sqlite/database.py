@@ -94,10 +94,14 @@ class Database:
             )
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
+        """Settings and schema; a store that has them already is opened without waiting for anybody's write."""
+        schema = connection.execute("PRAGMA user_version").fetchone()[0]
+        if not schema:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(_WRITER_SETTINGS)
-        if connection.execute("PRAGMA user_version").fetchone()[0] < len(steps()):
+        if schema < len(steps()):
             connection.execute("BEGIN IMMEDIATE")
             with _ending(connection):
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -16,7 +16,7 @@ _ITEM_ORDERS = {
     "relevance": "items.first_seen DESC, items.id DESC",
     "newest": "coalesce(items.published, items.first_seen) DESC, items.id DESC",
 }
-RANKED = 5000
+RANKED = 2000
 """Relevance is computed among this many latest matches: a frequent word in a large store has too many to score."""
 LARGEST = 2**63 - 1
 """The largest id there can be."""
