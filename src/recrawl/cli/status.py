@@ -82,9 +82,8 @@ def _hosts(store: Store, crawls: Sequence[Crawl]) -> dict[str, Any]:
     """The slowest hosts and those that fail, by the crawls of the last day."""
     from recrawl.crawl.urls import origin
 
-    known = {
-        each.id: host(each.url) or each.url for each in store.sources(ids=list({crawl.source for crawl in crawls}))
-    }
+    sources = store.sources(ids=list({crawl.source for crawl in crawls}))
+    known = {each.id: origin(each.url).partition("://")[2] or each.url for each in sources}
     by_host: dict[str, list[Crawl]] = defaultdict(list)
     for crawl in crawls:
         if crawl.source in known:
