@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -38,6 +39,7 @@ LARGE_ROBOTS_BYTES = 32_768
 """Files larger than this are parsed in another thread."""
 PERMANENT = (301, 308)
 REDIRECTS = (301, 302, 303, 307, 308)
+_ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
 UNREACHABLE = ("connect", "dns", "timeout")
 """Failures that are the host's rather than one document's."""
 
@@ -163,13 +165,14 @@ class Courier:
 
     async def _follow(self, visit: _Visit, own: Mapping[str, str], conditional: Mapping[str, str]) -> Response:
         """Ask, and go where redirects lead."""
-        home = urls.origin(visit.url)
+        home = _origin(visit.url)
         permanent = True
         while True:
             visit.been.add(visit.url)
-            delay_s = await self._permitted(visit)
-            at_home = urls.origin(visit.url) == home
-            request = Request(visit.url, {**own, **conditional} if at_home else conditional, self._max_bytes)
+            origin = _origin(visit.url)
+            delay_s = await self._permitted(visit, origin)
+            headers = {**own, **conditional} if origin == home else conditional
+            request = Request(visit.url, headers, self._max_bytes)
             response = await self._send(request, visit, delay_s)
             location = response.headers.get("location", "") if response.status in REDIRECTS else ""
             if not location:
@@ -235,11 +238,10 @@ class Courier:
 
     # -- robots.txt
 
-    async def _permitted(self, visit: _Visit) -> float:
+    async def _permitted(self, visit: _Visit, origin: str) -> float:
         """Pass if robots.txt allows it; the delay the host asks for, in seconds."""
         if not self._obey_robots:
             return 0.0
-        origin = urls.origin(visit.url)
         rules = self._robots.rules(origin, self._clock.now()) or await self._asked(origin, visit)
         if rules.refusal:
             raise _StoppedError(refused=rules.refusal, reason="robots", retry_at=rules.expires)
@@ -296,6 +298,14 @@ class Courier:
                     raise _StoppedError(error=f"robots.txt leads astray: {stop}", reason=stop.reason) from stop
                 raise
         return response
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port as written: other spellings of the same origin count as another, which is safe."""
+    found = _ORIGIN.match(url)
+    if found is None:
+        raise _StoppedError(refused="only http and https URLs are fetched", reason="scheme")
+    return found[0].lower()
 
 
 def _redirected(base: str, location: str) -> str:

@@ -35,6 +35,8 @@ ACCEPT = (
 _URL = re.compile(r"(https?)://([A-Za-z0-9._~:\[\]-]+)([/?][!-~]*)?(?:#.*)?", re.IGNORECASE)
 """One that can go out as it is: scheme, authority, path and query."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FRAMING = frozenset({"host", "connection", "content-length", "transfer-encoding", "upgrade", "expect", "te"})
+"""Headers that say where a request goes and ends; not for anybody to set."""
 _NOT_IN_HEADER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@", re.IGNORECASE)
 
@@ -135,14 +137,16 @@ class HttpTransport:
             _serialised(own)  # refuses what cannot be sent
             return await self._proxy().exchange(without_userinfo(request.url), dict(own), request)
         start = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
-        if own:
-            names = {name.lower() for name in own}
-            kept = {name: text for name, text in self._common.items() if name.lower() not in names}
-            head = start + _serialised(kept) + _serialised(own) + b"\r\n"
-        else:
-            head = start + self._common_bytes + b"\r\n"
+        head = start + self._common_beside(own) + _serialised(own) + b"\r\n"
         message, body = await self._direct().exchange(origin, head, request.max_bytes, cut=request.cut)
         return message.code, message.headers, body
+
+    def _common_beside(self, own: Mapping[str, str]) -> bytes:
+        """What every request says, unless it says it otherwise."""
+        said = {name for name in self._common if any(name.lower() == each.lower() for each in own)} if own else None
+        if not said:
+            return self._common_bytes
+        return _serialised({name: text for name, text in self._common.items() if name not in said})
 
     def _direct(self) -> Wires:
         if self._wires is None:
@@ -203,7 +207,7 @@ def _origin(scheme: str, authority: str) -> Origin:
 
 def _serialised(headers: Mapping[str, str]) -> bytes:
     for name, text in headers.items():
-        if not _HEADER_NAME.fullmatch(name) or _NOT_IN_HEADER.search(text):
+        if not _HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING or _NOT_IN_HEADER.search(text):
             raise TransportError("protocol", f"the header {name[:40]!r} cannot be sent")
     return "".join([f"{name}: {text}\r\n" for name, text in headers.items()]).encode("utf-8", "replace")
 

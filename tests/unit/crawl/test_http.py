@@ -7,6 +7,7 @@ import datetime
 import gzip
 import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import brotli
 import pytest
@@ -130,6 +131,65 @@ def test_requests_say_who_asks_and_carry_no_cookies() -> None:
     assert [each["User-Agent"] for each in seen] == ["mybot/1.0 (+mailto:me@example.org)"] * 2
     assert all("Cookie" not in each and each["X-Key"] == "k" for each in seen)
     assert "zstd" in seen[0]["Accept-Encoding"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("X", "a\r\nEvil: 1"), ("X\r\nEvil", "1"), ("X", "a\0b"), ("", "x"), ("Host", "evil"), ("Content-Length", "9")],
+)
+def test_headers_that_would_change_the_request_are_not_sent(name: str, text: str) -> None:
+    async def scene() -> str:
+        async with speaking(silence) as base:
+            transport = HttpTransport(OPEN, SystemClock())
+            with pytest.raises(TransportError) as caught:
+                await transport.fetch(Request(base, {name: text}))
+            await transport.close()
+            return caught.value.reason
+
+    assert asyncio.run(scene()) == "protocol"
+
+
+def test_a_source_may_say_otherwise_what_every_request_says() -> None:
+    async def handler(request: web.BaseRequest) -> web.Response:
+        return web.Response(text=repr(request.headers.getall("User-Agent") + request.headers.getall("Accept")))
+
+    async def scene() -> bytes:
+        async with serving(handler) as base:
+            transport = HttpTransport(OPEN, SystemClock())
+            response = await transport.fetch(Request(base, {"user-agent": "other", "X-More": "ü"}))
+            await transport.close()
+            return response.body
+
+    assert asyncio.run(scene()).startswith(b"['other', 'application/atom+xml")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
+def test_no_connection_is_left_open_whatever_happens() -> None:
+    raws = [
+        silence,
+        saying(b"", reset=True),
+        saying(OK + b"\r\n" + bytes(200_000)),
+        saying(OK + b"Content-Length: 9\r\n\r\n"),
+    ]
+
+    async def scene() -> tuple[int, int]:
+        before = 0
+        for round_ in range(3):
+            for raw in raws:
+                async with speaking(raw) as base:
+                    transport = HttpTransport(HASTY, SystemClock())
+                    tasks = [transport.fetch(Request(base, max_bytes=1000)) for _ in range(10)]
+                    results = await asyncio.gather(*tasks, return_exceptions=True)
+                    assert all(isinstance(each, TransportError) for each in results)
+                    await transport.close()
+            for _ in range(5):
+                await asyncio.sleep(0)
+            if round_ == 0:
+                before = len(list(Path("/proc/self/fd").iterdir()))
+        return before, len(list(Path("/proc/self/fd").iterdir()))
+
+    before, after = asyncio.run(scene())
+    assert after <= before + 3
 
 
 def test_connections_are_kept_for_the_next_request() -> None:
