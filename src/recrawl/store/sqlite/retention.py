@@ -53,7 +53,7 @@ def vacuum(database: Database, keep: Keep, now: float) -> Vacuumed:
         _forget_keys_no_longer_listed(connection)
     if keep.size:
         _fit(database, keep.size, gone)
-    gone.after = _give_back(database)
+    gone.after = _give_back(database, words_dropped=gone.items > 0)
     return gone
 
 
@@ -157,13 +157,23 @@ def _merge_words(database: Database) -> None:
                 return
 
 
-def _give_back(database: Database) -> int:
-    _merge_words(database)
-    with database.alone() as connection:
-        while connection.execute("PRAGMA freelist_count").fetchone()[0]:
+def _give_back(database: Database, words_dropped: bool) -> int:
+    """Empty pages leave the file, a few at a time; the size it has then."""
+    if words_dropped:
+        _merge_words(database)
+    free, before = _free_pages(database), -1
+    while free and free != before:
+        with database.alone() as connection:
             connection.execute(f"PRAGMA incremental_vacuum({_FREED_AT_ONCE})").fetchall()
+        free, before = _free_pages(database), free
+    with database.alone() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return _file_size(connection)
+
+
+def _free_pages(database: Database) -> int:
+    with database.alone() as connection:
+        return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
 
 
 def _file_size(connection: sqlite3.Connection) -> int:
