@@ -1,0 +1,90 @@
+"""`recrawl serve`: the web page, the API and metrics over a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recrawl.cli.options import settings, store_options
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from recrawl.config import Config
+
+PORT = 8080
+
+
+@click.command(name="serve", short_help="Show the store on a web page, with an API and metrics.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+              help="Address to listen on; any but loopback needs a password.")  # fmt: skip
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--allow-host", "names", multiple=True, metavar="NAME",
+              help="Answer to this name too; may be repeated.")  # fmt: skip
+@click.option("--password-file", "file", type=click.Path(path_type=Path), metavar="FILE",
+              help="Where the password's hash is kept; beside the store if not given.")  # fmt: skip
+@click.option("--set-password", is_flag=True, help="Ask for a password, keep its hash, and end.")
+@store_options
+def command(host: str, port: int, names: tuple[str, ...], file: Path | None, set_password: bool) -> None:
+    """Show the store on a web page, with an API and metrics.
+
+    On loopback, the default, no password is needed. The password may also be given as RECRAWL_PASSWORD, a token for
+    programs as RECRAWL_TOKEN.
+    """
+    config = settings()
+    if set_password:
+        _set_password(config, file)
+        return
+    _serve(config, host, port, names, file)
+
+
+def _set_password(config: Config, file: Path | None) -> None:
+    from recrawl.web.safety.opening import password_file
+    from recrawl.web.safety.passwords import write_file
+
+    password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    kept = password_file(config.store, file)
+    write_file(kept, password)
+    click.echo(f"kept in {kept}; a server that runs must be started anew")
+
+
+def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: Path | None) -> None:
+    import asyncio
+    import os
+
+    from recrawl.errors import require
+
+    for module in ("fastapi", "uvicorn", "jinja2"):
+        require(module, "recrawl serve", "web")
+    from recrawl.clock import SystemClock
+    from recrawl.store.opening import open_store
+    from recrawl.web.app import make_app
+    from recrawl.web.safety.opening import make_door
+    from recrawl.web.server import bound, serve
+
+    door = make_door(host, config.store, os.environ, names=names, file=file)
+    listener = bound(host, port)
+    store = open_store(config.store)
+    try:
+        place = f"[{host}]" if ":" in host else host
+        click.echo(f"http://{place}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
+        app = make_app(store, config, SystemClock(), door=door)
+        asyncio.run(_until_interrupted(serve(app, listener=listener)))
+    finally:
+        listener.close()
+        store.close()
+
+
+async def _until_interrupted(serving: Coroutine[None, None, None]) -> None:
+    import asyncio
+    import signal
+
+    task = asyncio.create_task(serving)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        return

@@ -1,0 +1,367 @@
+"""What goes in and out, as OpenAPI describes it. Times are Unix seconds, spans seconds, rates per second; a number that
+nobody knows, or that is infinite, is null."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from recrawl.crawl.explanation import Explanation
+from recrawl.store.base import Crawl, Version
+from recrawl.web.views.catalogue import Row
+from recrawl.web.views.latest import Entry
+from recrawl.web.words import http_link
+
+Identity = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Moment = Annotated[float, Field(ge=0.0, le=1e11, allow_inf_nan=False)]
+Span = Annotated[str, Field(max_length=30)] | Annotated[float, Field(gt=0.0, le=1e9, allow_inf_nan=False)]
+
+
+def finite(value: float | None) -> float | None:
+    """The number, or None where JSON has none."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+class Record(BaseModel):
+    """Base of all: nothing that is not described is taken."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Trouble(Record):
+    """What went wrong."""
+
+    status: int
+    detail: str
+
+
+class Problem(Record):
+    """Every answer that is no success."""
+
+    error: Trouble
+
+
+class SourceTerms(Record):
+    """What can be said about a source; what is left out stays as it is, null means the settings' default."""
+
+    importance: Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)] | None = None
+    half_life: Span | None = None
+    max_age: Span | None = None
+    cost: Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)] | None = None
+    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=20)] | None = None
+    kind: Literal["auto", "feed", "sitemap", "page"] | None = None
+    select: Annotated[str, Field(max_length=500)] | None = None
+
+    def said(self) -> dict[str, Any]:
+        """What was given."""
+        given = self.model_dump(exclude_unset=True, exclude={"url"})
+        needed = ("importance", "cost", "tags", "kind")
+        return {name: value for name, value in given.items() if not (name in needed and value is None)}
+
+
+class NewSource(SourceTerms):
+    """A source to add."""
+
+    url: Annotated[str, Field(min_length=1, max_length=4096)]
+
+
+class SourceOut(Record):
+    """A source, with what is believed and planned. Headers are never told."""
+
+    id: int
+    url: str
+    title: str
+    kind: str
+    state: str
+    health: str
+    note: str
+    tags: list[str]
+    importance: float | None
+    cost: float | None
+    half_life: float | None
+    max_age: float | None
+    added: float | None
+    last: float | None
+    due: float | None
+    visits: int
+    failures: int
+    value: float | None
+    value_low: float | None
+    value_high: float | None
+    rate: float | None
+    pace_per_day: float | None
+    index: float | None
+    cadence: float | None
+    captured: float | None
+
+    @classmethod
+    def of(cls, row: Row) -> SourceOut:
+        """A row as JSON."""
+        source, progress, found = row.source, row.progress, row.found
+        return cls(
+            id=source.id,
+            url=source.url,
+            title=source.title,
+            kind=source.kind,
+            state=source.state,
+            health=row.health,
+            note=source.note,
+            tags=list(source.tags),
+            importance=finite(source.importance),
+            cost=finite(source.cost),
+            half_life=finite(found.half_life_s),
+            max_age=finite(found.max_age_s),
+            added=finite(source.added),
+            last=finite(progress.last),
+            due=finite(found.due),
+            visits=progress.visits,
+            failures=progress.failures,
+            value=finite(found.value),
+            value_low=finite(found.value_low),
+            value_high=finite(found.value_high),
+            rate=finite(found.rate_per_s),
+            pace_per_day=finite(found.pace_per_day),
+            index=finite(found.index),
+            cadence=finite(row.cadence_s),
+            captured=finite(progress.captured),
+        )
+
+
+class SourcesOut(Record):
+    """One page of sources; `total` match."""
+
+    total: int
+    page: int
+    pages: int
+    sources: list[SourceOut]
+
+
+class AddedOut(Record):
+    """What became of a source given: its id, and whether it is new."""
+
+    id: int
+    new: bool
+
+
+class ImportedOut(Record):
+    """What became of a list."""
+
+    added: int
+    known: int
+    refused: list[str]
+
+
+class ItemOut(Record):
+    """An item; `link` is empty if it is not http or https."""
+
+    id: int
+    source: int
+    source_title: str
+    title: str
+    link: str
+    summary: str
+    published: float | None
+    first_seen: float | None
+    worth: float | None
+
+    @classmethod
+    def of(cls, entry: Entry) -> ItemOut:
+        """An entry as JSON."""
+        item = entry.item
+        return cls(
+            id=item.id,
+            source=item.source,
+            source_title=entry.source.title,
+            title=item.title,
+            link=http_link(item.link) or "",
+            summary=item.summary,
+            published=finite(item.published),
+            first_seen=finite(item.first_seen),
+            worth=finite(entry.worth),
+        )
+
+
+class ItemsOut(Record):
+    """One page of items; `more` if there is another."""
+
+    page: int
+    more: bool
+    items: list[ItemOut]
+
+
+class CrawlOut(Record):
+    """One line of the crawl log."""
+
+    at: float | None
+    outcome: str
+    status: int
+    requests: int
+    size: int
+    elapsed: float | None
+    new: int
+    captured: float | None
+    index: float | None
+    price: float | None
+    value: float | None
+    value_sd: float | None
+    error: str
+
+    @classmethod
+    def of(cls, crawl: Crawl) -> CrawlOut:
+        """A crawl as JSON."""
+        return cls(
+            at=finite(crawl.at),
+            outcome=crawl.outcome,
+            status=crawl.status,
+            requests=crawl.requests,
+            size=crawl.size,
+            elapsed=finite(crawl.elapsed_s),
+            new=crawl.new,
+            captured=finite(crawl.captured),
+            index=finite(crawl.index),
+            price=finite(crawl.price),
+            value=finite(crawl.value),
+            value_sd=finite(crawl.value_sd),
+            error=crawl.error,
+        )
+
+
+class VersionOut(Record):
+    """One state of a page."""
+
+    at: float | None
+    digest: str
+    diff: str
+
+    @classmethod
+    def of(cls, version: Version) -> VersionOut:
+        """A version as JSON, its text left out."""
+        return cls(at=finite(version.at), digest=version.digest, diff=version.diff)
+
+
+class HeldOut(Record):
+    """What keeps a source from being fetched; null: until somebody acts."""
+
+    until: float | None
+    reason: str
+
+
+class ExplanationOut(Record):
+    """Why a source is fetched when it is."""
+
+    id: int
+    url: str
+    why: str
+    importance: float | None
+    cost: float | None
+    half_life: float | None
+    max_age: float | None
+    value: float | None
+    value_low: float | None
+    value_high: float | None
+    rate: float | None
+    rate_low: float | None
+    rate_high: float | None
+    pace: str
+    pace_per_day: float | None
+    last: float | None
+    age: float | None
+    index: float | None
+    ceiling: float | None
+    price: float | None
+    crossing_age: float | None
+    due: float | None
+    held_back: list[HeldOut]
+    clicks: int
+
+    @classmethod
+    def of(cls, found: Explanation, clicks: int) -> ExplanationOut:
+        """An explanation as JSON."""
+        same = ("importance", "cost", "value", "value_low", "value_high", "rate_low", "rate_high", "pace_per_day",
+                "last", "index", "ceiling", "price", "due")  # fmt: skip
+        return cls(
+            id=found.id,
+            url=found.url,
+            why=found.why,
+            pace=found.pace,
+            half_life=finite(found.half_life_s),
+            max_age=finite(found.max_age_s),
+            rate=finite(found.rate_per_s),
+            age=finite(found.age_s),
+            crossing_age=finite(found.crossing_age_s),
+            held_back=[HeldOut(until=finite(each.until), reason=each.reason) for each in found.held_back],
+            clicks=clicks,
+            **{name: finite(getattr(found, name)) for name in same},
+        )
+
+
+class ProspectOut(Record):
+    """The catalogue at rest at one budget."""
+
+    budget: float | None
+    spend: float | None
+    price: float | None
+    captured: float | None
+    inflow: float | None
+    share: float | None
+    median_delay: float | None
+    unworthy: int
+
+
+class MoverOut(Record):
+    """A source whose cadence another budget changes."""
+
+    id: int
+    url: str
+    interval_now: float | None
+    interval_then: float | None
+    captured_now: float | None
+    captured_then: float | None
+
+
+class WhatIfOut(Record):
+    """The present budget and another."""
+
+    sources: int
+    known: int
+    now: ProspectOut
+    then: ProspectOut
+    movers: list[MoverOut]
+
+
+class ClickIn(Record):
+    """What a search engine's own log says: an item was opened so often, at a time."""
+
+    item: Identity
+    time: Moment | None = None
+    count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+
+class FeedbackIn(Record):
+    """Clicks, a thousand at most."""
+
+    clicks: Annotated[list[ClickIn], Field(min_length=1, max_length=1000)]
+
+
+class FeedbackOut(Record):
+    """How many of the clicks counted; those on items that are not there do not."""
+
+    counted: int
+
+
+class StatusOut(Record):
+    """The whole at a glance."""
+
+    version: str
+    crawler: str | None
+    sources: dict[str, int]
+    budget: float | None
+    spend: float | None
+    price: float | None
+    day_requests: int
+    day_errors: int
+    day_captured: float | None
+    per_fetch: float | None
+    hosts_held: int

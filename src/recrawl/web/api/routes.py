@@ -1,0 +1,270 @@
+"""The routes of the catalogue, of what was found, and of what the crawler thinks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from recrawl import __version__
+from recrawl.crawl.whatif import Prospect
+from recrawl.store.base import Click, Source, SourceState
+from recrawl.web import asking, editing
+from recrawl.web.api import models
+from recrawl.web.api.models import finite
+from recrawl.web.desk import Desk
+from recrawl.web.live import FullError, Hub
+from recrawl.web.views import catalogue, latest, one_source
+from recrawl.web.views.overview import overview
+from recrawl.web.views.prospects import share, what_if
+
+Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
+Page = Annotated[int, Query(ge=1, le=asking.MOST_PAGES)]
+ItemPage = Annotated[int, Query(ge=1, le=latest.MOST_PAGES)]
+Limit = Annotated[int, Query(ge=1, le=catalogue.MOST_ROWS)]
+Words = Annotated[str, Query(max_length=asking.MOST_TEXT)]
+At = Annotated[float | None, Query(ge=0.0, le=1e11, allow_inf_nan=False)]
+SourceOrder = Literal[
+    "id", "url", "title", "importance", "added", "last", "due", "value", "failures",
+    "-id", "-url", "-title", "-importance", "-added", "-last", "-due", "-value", "-failures",
+]  # fmt: skip
+TROUBLE: dict[int | str, dict[str, Any]] = {
+    status: {"model": models.Problem} for status in (400, 401, 403, 404, 413, 414, 415, 421, 422, 503)
+}
+
+
+def router(desk: Desk, hub: Hub) -> APIRouter:
+    """All of them."""
+    routes = APIRouter(prefix="/api/v1", responses=TROUBLE)
+    _add_catalogue(routes, desk)
+    _add_lists(routes, desk)
+    _add_looking(routes, desk)
+    _add_thinking(routes, desk)
+    _add_happening(routes, desk, hub)
+    return routes
+
+
+def _source(desk: Desk, id: int) -> Source:
+    source = desk.store.source(id)
+    if source is None:
+        raise HTTPException(404, f"there is no source {id}")
+    return source
+
+
+def _out(desk: Desk, id: int) -> models.SourceOut:
+    rows = catalogue.rows(desk, [_source(desk, id)])
+    if not rows:
+        raise HTTPException(404, f"there is no source {id}")
+    return models.SourceOut.of(rows[0])
+
+
+def _add_catalogue(routes: APIRouter, desk: Desk) -> None:
+    @routes.get("/sources", tags=["sources"])
+    def sources(
+        text: Words = "",
+        tag: Words = "",
+        state: SourceState | None = None,
+        order: SourceOrder = "id",
+        page: Page = 1,
+        limit: Limit = 100,
+    ) -> models.SourcesOut:
+        """One page of the catalogue."""
+        choice = catalogue.Choice(text=text, tag=tag, state=state, order=order, page=page, limit=limit)
+        found = catalogue.catalogue(desk, choice)
+        rows = [models.SourceOut.of(row) for row in found.rows]
+        return models.SourcesOut(total=found.total, page=page, pages=found.pages, sources=rows)
+
+    @routes.post("/sources", status_code=201, tags=["sources"])
+    def add(given: models.NewSource, response: Response) -> models.AddedOut:
+        """Add a source; 200 and its id if it is there already."""
+        added = editing.add(desk, given.url, given.said())
+        response.status_code = 201 if added.new else 200
+        return models.AddedOut(id=added.id, new=added.new)
+
+    @routes.get("/sources/{id}", tags=["sources"])
+    def source(id: Id) -> models.SourceOut:
+        """One source."""
+        return _out(desk, id)
+
+    @routes.patch("/sources/{id}", tags=["sources"])
+    def change(id: Id, given: models.SourceTerms) -> models.SourceOut:
+        """Change its terms."""
+        editing.change(desk, _source(desk, id), given.said())
+        return _out(desk, id)
+
+    @routes.delete("/sources/{id}", status_code=204, tags=["sources"])
+    def remove(id: Id) -> Response:
+        """Forget it, with all that was found in it."""
+        editing.remove(desk, _source(desk, id))
+        return Response(status_code=204)
+
+    @routes.post("/sources/{id}/{act}", tags=["sources"])
+    def act(id: Id, act: Literal["pause", "resume", "crawl"]) -> models.SourceOut:
+        """Pause it, resume it, or have it crawled at once, from the budget."""
+        source = _source(desk, id)
+        if act == "crawl":
+            editing.want(desk, source)
+        else:
+            editing.pause(desk, source, paused=act == "pause")
+        return _out(desk, id)
+
+
+def _add_lists(routes: APIRouter, desk: Desk) -> None:
+    taken = {"requestBody": {"required": True, "content": {
+        kind: {"schema": {"type": "string"}} for kind in ("text/x-opml", "text/plain")
+    }}}  # fmt: skip
+
+    @routes.post("/import", tags=["sources"], openapi_extra=taken)
+    async def take(request: Request) -> models.ImportedOut:
+        """Take in an OPML list, or text with an address a line."""
+        body = await request.body()
+        result = await asyncio.to_thread(editing.take_list, desk, body)
+        return models.ImportedOut(added=result.added, known=result.known, refused=result.refused[:1000])
+
+    @routes.get("/export", tags=["sources"], response_class=Response, responses={200: {"content": {"text/x-opml": {}}}})
+    def give() -> Response:
+        """The catalogue as OPML."""
+        return Response(editing.written_list(desk), media_type="text/x-opml")
+
+
+def _add_looking(routes: APIRouter, desk: Desk) -> None:
+    def page_of(wanted: latest.Wanted) -> models.ItemsOut:
+        found = latest.latest(desk, wanted)
+        items = [models.ItemOut.of(entry) for entry in found.entries]
+        return models.ItemsOut(page=wanted.page, more=found.more, items=items)
+
+    @routes.get("/items", tags=["items"])
+    def items(
+        tag: Words = "",
+        source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
+        since: At = None,
+        until: At = None,
+        order: Literal["worth", "newest", "found"] = "found",
+        page: ItemPage = 1,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> models.ItemsOut:
+        """The latest items, by first sight, publication, or what they are worth now."""
+        wanted = latest.Wanted(tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit)
+        return page_of(wanted)
+
+    @routes.get("/search", tags=["items"])
+    def search(
+        q: Annotated[str, Query(min_length=1, max_length=asking.MOST_TEXT)],
+        tag: Words = "",
+        source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
+        since: At = None,
+        until: At = None,
+        order: Literal["relevance", "found", "worth"] = "relevance",
+        page: ItemPage = 1,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> models.ItemsOut:
+        """Items that have all of these words, the last one as a beginning. No text is a syntax error."""
+        wanted = latest.Wanted(
+            text=q, tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit
+        )
+        return page_of(wanted)
+
+    @routes.get("/items/{id}", tags=["items"])
+    def item(id: Id) -> models.ItemOut:
+        """One item."""
+        found = latest.entry(desk, id)
+        if found is None:
+            raise HTTPException(404, f"there is no item {id}")
+        return models.ItemOut.of(found)
+
+    @routes.get("/sources/{id}/crawls", tags=["sources"])
+    def crawls(id: Id, limit: Limit = 100) -> list[models.CrawlOut]:
+        """Its crawl log, latest first."""
+        return [models.CrawlOut.of(crawl) for crawl in desk.store.crawls(source=_source(desk, id).id, limit=limit)]
+
+    @routes.get("/sources/{id}/versions", tags=["sources"])
+    def versions(id: Id, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> list[models.VersionOut]:
+        """The versions of a page, with what changed, latest first."""
+        return [models.VersionOut.of(each) for each in desk.store.versions(_source(desk, id).id, limit=limit)]
+
+
+def _add_thinking(routes: APIRouter, desk: Desk) -> None:
+    @routes.get("/explain/{id}", tags=["schedule"])
+    def explain(id: Id) -> models.ExplanationOut:
+        """Why a source is fetched when it is."""
+        view = one_source.one_source(desk, id)
+        if view is None:
+            raise HTTPException(404, f"there is no source {id}")
+        return models.ExplanationOut.of(view.found, view.clicks.clicks)
+
+    @routes.get("/whatif", tags=["schedule"])
+    def whatif(budget: Annotated[str, Query(max_length=30, examples=["120/min"])] = "") -> models.WhatIfOut:
+        """What another budget would buy; twice the present one if none is given."""
+        view = what_if(desk, asking.budget({"budget": budget}, desk))
+        moved = [
+            models.MoverOut(
+                id=each.source.id,
+                url=each.source.url,
+                interval_now=finite(each.interval_before),
+                interval_then=finite(each.interval_after),
+                captured_now=finite(each.captured_before),
+                captured_then=finite(each.captured_after),
+            )
+            for each in view.movers
+        ]
+        return models.WhatIfOut(
+            sources=view.sources, known=view.known, now=_at(view.present), then=_at(view.chosen), movers=moved
+        )
+
+    @routes.get("/status", tags=["schedule"])
+    def status() -> models.StatusOut:
+        """The whole at a glance."""
+        view = overview(desk)
+        return models.StatusOut(
+            version=__version__,
+            crawler=view.crawler,
+            sources={"active": view.active, "paused": view.paused, "retired": view.retired},
+            budget=finite(view.budget),
+            spend=finite(view.spend),
+            price=finite(view.price),
+            day_requests=view.requests,
+            day_errors=view.errors,
+            day_captured=finite(view.captured),
+            per_fetch=finite(view.per_fetch),
+            hosts_held=view.held,
+        )
+
+
+def _at(found: Prospect) -> models.ProspectOut:
+    return models.ProspectOut(
+        budget=finite(found.budget),
+        spend=finite(found.spend),
+        price=finite(found.price),
+        captured=finite(found.captured),
+        inflow=finite(found.inflow),
+        share=finite(share(found)),
+        median_delay=finite(found.delay),
+        unworthy=found.unworthy,
+    )
+
+
+def _add_happening(routes: APIRouter, desk: Desk, hub: Hub) -> None:
+    @routes.post("/feedback", tags=["feedback"])
+    def feedback(given: models.FeedbackIn) -> models.FeedbackOut:
+        """Clicks somebody else has counted, such as a search engine's own log."""
+        now = desk.now()
+        clicks = [
+            Click(item=c.item, at=now if c.time is None else min(c.time, now), count=c.count) for c in given.clicks
+        ]
+        return models.FeedbackOut(counted=desk.store.record_clicks(clicks))
+
+    @routes.get(
+        "/stream",
+        tags=["feedback"],
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {}}}},
+    )
+    async def stream() -> StreamingResponse:
+        """Server-sent events: `item` for every item found, `change` when anything changed."""
+        try:
+            events = hub.listen()
+        except FullError:
+            raise HTTPException(503, "too many are listening already") from None
+        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

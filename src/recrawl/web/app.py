@@ -1,0 +1,111 @@
+"""The application: one FastAPI app over a store, with the gate in front of it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from recrawl import __version__
+from recrawl.clock import Clock
+from recrawl.config import Config
+from recrawl.errors import ParameterError, StoreError
+from recrawl.store.base import Store
+from recrawl.web.api import routes as api
+from recrawl.web.desk import Desk
+from recrawl.web.live import Hub
+from recrawl.web.metrics import Measures, Stopwatch
+from recrawl.web.pages import entrance, items, one_source, overview, plumbing, sources, whatif
+from recrawl.web.rendering import Pages
+from recrawl.web.safety.gate import Door, Gate
+from recrawl.web.safety.headers import ALWAYS
+from recrawl.web.safety.hosts import HostList
+
+
+class Ascii(JSONResponse):
+    """JSON in ASCII: any text can be said in it, broken one too."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes to send."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+def make_app(store: Store, config: Config, clock: Clock, *, door: Door | None = None) -> FastAPI:
+    """The web face of a store.
+
+    Parameters
+        store: stays open as long as the app is used, and is closed by the caller
+        door: who may come in; loopback names, and nothing locked, if not given
+    """
+    door = door or Door(HostList("localhost"))
+    desk = Desk(store, config, clock)
+    hub, measures, pages = Hub(desk), Measures(desk), Pages(desk, door.keyhole.locked)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await hub.close()
+
+    app = FastAPI(
+        title="recrawl",
+        version=__version__,
+        summary="What to recrawl, and when, so that every fetch counts.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        default_response_class=Ascii,
+        lifespan=lifespan,
+    )
+    app.include_router(overview.router(desk, pages))
+    app.include_router(sources.router(desk, pages))
+    app.include_router(one_source.router(desk, pages))
+    app.include_router(items.router(desk, pages, measures, secrets.token_bytes(32)))
+    app.include_router(whatif.router(desk, pages))
+    app.include_router(entrance.router(desk, pages, door))
+    app.include_router(plumbing.router(desk, pages, measures))
+    app.include_router(api.router(desk, hub))
+    plumbing.add_static(app)
+    _add_problems(app, pages)
+    app.add_middleware(Gate, door=door, clock=clock, refusal=pages.problem)
+    app.add_middleware(Stopwatch, measures=measures)
+    app.state.desk, app.state.door = desk, door
+    return app
+
+
+def _add_problems(app: FastAPI, pages: Pages) -> None:
+    """Every error becomes an answer a person or a program can read."""
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> Response:
+        answer = pages.problem(request, error.status_code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(request: Request, error: RequestValidationError) -> Response:
+        wrong = error.errors()[:10]
+        words = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
+        return pages.problem(request, 422, words[:2000].encode("utf-8", "replace").decode())
+
+    @app.exception_handler(ParameterError)
+    def wrong(request: Request, error: ParameterError) -> Response:
+        return pages.problem(request, 422, str(error).encode("utf-8", "replace").decode())
+
+    @app.exception_handler(StoreError)
+    def unavailable(request: Request, error: StoreError) -> Response:
+        return pages.problem(request, 503, str(error))
+
+    @app.exception_handler(Exception)
+    def unexpected(request: Request, error: Exception) -> Response:
+        structlog.get_logger("recrawl").error("a request failed", path=request.url.path, exc_info=error)
+        headers = {name.decode(): value.decode() for name, value in ALWAYS}
+        return Response("Something went wrong here; the log says what.", 500, headers, "text/plain")

@@ -1,0 +1,74 @@
+"""What all views share: the store, the settings, the time, and the few answers everybody asks for."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field
+
+from recrawl.clock import Clock
+from recrawl.config import Config, quiet_until
+from recrawl.crawl.explanation import Circumstances
+from recrawl.crawl.politeness import Slots
+from recrawl.store.base import Hold, Price, Store
+from recrawl.web.cached import Cached
+
+SHORT_S = 2.0
+"""How old an answer everybody asks for may be."""
+
+
+@dataclass
+class Desk:
+    """Where views are made. Its methods may be called from many threads."""
+
+    store: Store
+    config: Config
+    clock: Clock
+    cached: Cached = field(init=False)
+    _slots: Slots = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cached = Cached(self.clock)
+        self._slots = Slots(self.config.politeness, 0.0, random.Random(0))
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self.clock.now()
+
+    def latest_price(self) -> Price | None:
+        """The last line of the price history."""
+        return self.cached.get("price", 1.0, lambda: next(iter(self.store.prices(0.0, limit=1)), None))
+
+    def price(self) -> float:
+        """Now; NaN before the first crawl."""
+        latest = self.latest_price()
+        return math.nan if latest is None else latest.price
+
+    def budget(self) -> float:
+        """Requests per second: of the crawler that ran last, or of the settings."""
+        latest = self.latest_price()
+        known = latest is not None and math.isfinite(latest.budget) and latest.budget > 0.0
+        return latest.budget if latest is not None and known else self.config.budget_per_s
+
+    def crawler(self) -> str | None:
+        """Who is crawling now, in words."""
+        return self.cached.get("claimed", SHORT_S, self.store.claimed)
+
+    def holds(self) -> dict[str, Hold]:
+        """Hosts that are held, by name."""
+        return self.cached.get("holds", SHORT_S, lambda: {h.host: h for h in self.store.holds(self.now())})
+
+    def circumstances(self, url: str) -> Circumstances:
+        """What the source at an address shares with others."""
+        hold = self.holds().get(self._slots.key_of(url))
+        config, now = self.config, self.now()
+        return Circumstances(
+            price=self.price(),
+            half_life_s=config.half_life_s,
+            max_age_s=config.max_age_s,
+            min_interval_s=config.politeness.min_interval_s,
+            host_held_until=hold.until if hold else 0.0,
+            host_held_by=hold.reason if hold else "",
+            quiet_until=quiet_until(config.politeness.quiet, now),
+            objective=config.objective,
+        )

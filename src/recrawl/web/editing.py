@@ -1,0 +1,146 @@
+"""Changing the catalogue: what was said about sources, checked by the same rules as on the command line.
+
+Addresses pass the guard of the crawler before they are taken in, so that a page or a program cannot make it look into a
+private network; the crawler checks once more, at the moment it connects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from recrawl.config import Config
+from recrawl.crawl.addresses import host_refusal
+from recrawl.crawl.fields import checked_fields
+from recrawl.crawl.findings import UnreadableError
+from recrawl.crawl.opml import read_opml, write_opml
+from recrawl.crawl.text import TITLE_CHARACTERS, clean
+from recrawl.crawl.urls import host, normalise
+from recrawl.errors import ParameterError
+from recrawl.store.base import Added, Source
+from recrawl.web.desk import Desk
+
+FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select")
+MOST_IMPORTED = 200_000
+MOST_TAGS = 20
+LARGEST = 1e9
+
+
+@dataclass
+class Imported:
+    """What became of a list: how many are new, how many were known, and what was wrong with the others."""
+
+    added: int = 0
+    known: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def allowed(url: str, config: Config) -> str:
+    """The one spelling of an address that may be crawled; ParameterError otherwise."""
+    address = normalise(url)
+    reason = "" if config.fetch.allow_private else host_refusal(host(address))
+    if reason:
+        raise ParameterError("url", "an address on the public internet", f"one whose host is {reason}")
+    return address
+
+
+def add(desk: Desk, url: str, given: Mapping[str, Any]) -> Added:
+    """Take in one source."""
+    address = allowed(url, desk.config)
+    source = Source(url=address, added=desk.now(), **checked(given))
+    return _taken(desk, [source])[0]
+
+
+def change(desk: Desk, source: Source, given: Mapping[str, Any]) -> Source:
+    """Give a source other terms; what is not given stays."""
+    changed = msgspec.structs.replace(source, **checked(given))
+    desk.store.edit([changed])
+    desk.cached.forget()
+    return changed
+
+
+def pause(desk: Desk, source: Source, *, paused: bool) -> None:
+    """Stop or resume crawling it. One that was retired is given another try."""
+    note = "" if source.state == "retired" and not paused else source.note
+    desk.store.edit([msgspec.structs.replace(source, state="paused" if paused else "active", note=note)])
+    desk.cached.forget()
+
+
+def want(desk: Desk, source: Source) -> None:
+    """Have it fetched as soon as the budget and its host allow."""
+    desk.store.edit([msgspec.structs.replace(source, wanted=desk.now())])
+    desk.cached.forget()
+
+
+def remove(desk: Desk, source: Source) -> None:
+    """Forget it, and all that was found in it."""
+    desk.store.remove([source.id])
+    desk.cached.forget()
+
+
+def take_list(desk: Desk, body: bytes) -> Imported:
+    """Take in an OPML list, or plain text with an address a line; what cannot be used is listed."""
+    result, now = Imported(), desk.now()
+    fresh: dict[str, Source] = {}
+    for line, url, title, tags in _entries(body):
+        try:
+            address = allowed(url, desk.config)
+            fields = checked({"tags": list(tags)} if tags else {})
+        except ParameterError as error:
+            result.refused.append(f"line {line}: {error}")
+            continue
+        fresh.setdefault(address, Source(url=address, title=clean(title, TITLE_CHARACTERS), added=now, **fields))
+    added = _taken(desk, list(fresh.values()))
+    result.added = sum(each.new for each in added)
+    result.known = len(added) - result.added
+    return result
+
+
+def written_list(desk: Desk) -> bytes:
+    """The whole catalogue as OPML."""
+    return write_opml(desk.store.sources())
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a source; an empty time means the settings' default."""
+    wanted = {name: given[name] for name in FIELDS if name in given}
+    empty: dict[str, str | None] = {
+        name: None for name in ("half_life", "max_age") if wanted.get(name, 0) in ("", None)
+    }
+    if wanted.get("select") in ("", None):
+        empty |= {"select": ""} if "select" in wanted else {}
+    rest = {name: value for name, value in wanted.items() if name not in empty}
+    if isinstance(rest.get("tags"), str):
+        rest["tags"] = [tag.strip() for tag in re.split(r"[,;\n]", rest["tags"]) if tag.strip()]
+    found = checked_fields(rest)
+    for name in ("importance", "cost", "half_life", "max_age"):
+        if name in found and not 1.0 / LARGEST <= found[name] <= LARGEST:
+            raise ParameterError(name, f"a number between {1 / LARGEST:g} and {LARGEST:g}", repr(given[name]))
+    if len(found.get("tags", ())) > MOST_TAGS:
+        raise ParameterError("tags", f"at most {MOST_TAGS} tags", len(found["tags"]))
+    return {**found, **empty}
+
+
+def _entries(body: bytes) -> list[tuple[int, str, str, tuple[str, ...]]]:
+    if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+        try:
+            found = read_opml(body)
+        except UnreadableError as error:
+            raise ParameterError("list", "OPML, or an address a line", str(error)) from error
+        entries = [(each.line, each.url, each.title, each.tags) for each in found]
+    else:
+        lines = enumerate(body.decode("utf-8-sig", "replace").splitlines(), 1)
+        entries = [(k, line.split()[0], "", ()) for k, line in lines if line.strip() and not line.startswith("#")]
+    if len(entries) > MOST_IMPORTED:
+        raise ParameterError("list", f"at most {MOST_IMPORTED} entries", len(entries))
+    return entries
+
+
+def _taken(desk: Desk, sources: Sequence[Source]) -> list[Added]:
+    added = desk.store.add(sources) if sources else []
+    desk.cached.forget()
+    return added

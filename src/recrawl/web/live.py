@@ -1,0 +1,112 @@
+"""What happens, as it happens: one look at the store a second for all who listen, none while nobody does.
+
+The crawler may be another process, so the store is asked; what it says is turned into server-sent events: `change` when
+anything differs from the last look, `item` for every item found since, a comment now and then to keep the line open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from recrawl.errors import StoreError
+from recrawl.store.base import Item
+from recrawl.web.desk import Desk
+from recrawl.web.words import http_link, plain
+
+LOOK_S = 1.0
+HEARTBEAT_S = 15.0
+MOST_LISTENERS = 100
+MOST_WAITING = 200
+MOST_ITEMS = 50
+
+Glance = tuple[Any, ...]
+
+
+class FullError(Exception):
+    """Too many are listening."""
+
+
+class Hub:
+    """Looks for all listeners."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._queues: set[asyncio.Queue[str]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._closing = False
+
+    def listen(self) -> AsyncIterator[str]:
+        """The events from now on, as lines to send; FullError if too many listen already."""
+        if len(self._queues) >= MOST_LISTENERS:
+            raise FullError
+        queue: asyncio.Queue[str] = asyncio.Queue(MOST_WAITING)
+        self._queues.add(queue)
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_on())
+        return self._told(queue)
+
+    async def close(self) -> None:
+        """Nobody is told anything any more."""
+        self._closing = True
+        if self._looking is not None:
+            self._looking.cancel()
+
+    async def _told(self, queue: asyncio.Queue[str]) -> AsyncIterator[str]:
+        try:
+            yield "retry: 3000\n\n"
+            while not self._closing:
+                try:
+                    yield await asyncio.wait_for(queue.get(), HEARTBEAT_S)
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            self._queues.discard(queue)
+
+    async def _look_on(self) -> None:
+        glance, newest = await asyncio.to_thread(self._glance), await asyncio.to_thread(self._newest)
+        while self._queues:
+            await asyncio.sleep(LOOK_S)
+            try:
+                now = await asyncio.to_thread(self._glance)
+                if now == glance:
+                    continue
+                glance = now
+                items = await asyncio.to_thread(self._items_after, newest)
+            except StoreError:  # busy or gone: the next look tells
+                continue
+            newest = max([newest, *(item.id for item in items)])
+            for item in items:
+                self._tell("item", _as_json(item))
+            self._tell("change", {"at": self._desk.now(), "item": newest})
+
+    def _glance(self) -> Glance:
+        store = self._desk.store
+        crawls, prices = store.crawls(limit=1), store.prices(0.0, limit=1)
+        return store.revision(), crawls[0].at if crawls else None, prices[0].at if prices else None, self._newest()
+
+    def _newest(self) -> int:
+        items = self._desk.store.items(limit=1)
+        return items[0].id if items else 0
+
+    def _items_after(self, id: int) -> list[Item]:
+        return [item for item in reversed(self._desk.store.items(limit=MOST_ITEMS)) if item.id > id]
+
+    def _tell(self, event: str, data: dict[str, Any]) -> None:
+        text = f"event: {event}\ndata: {json.dumps(data)}\n\n"
+        for queue in self._queues:
+            if not queue.full():
+                queue.put_nowait(text)
+
+
+def _as_json(item: Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "source": item.source,
+        "title": plain(item.title),
+        "link": http_link(item.link) or "",
+        "published": item.published,
+        "first_seen": item.first_seen,
+    }

@@ -1,0 +1,107 @@
+"""`/metrics` for Prometheus. Names and labels are documented in docs/api.md.
+
+Labels are bounded: states, statuses, routes of our own. Nothing from the web becomes one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recrawl.web.desk import Desk
+from recrawl.web.views.overview import Overview, overview
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Measures:
+    """The numbers of one server."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.registry = CollectorRegistry()
+        self.registry.register(StoreCollector(desk))
+        self.seconds = Histogram(
+            "recrawl_http_request_seconds",
+            "Time to answer a request, until its last byte",
+            ["route"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.answers = Counter("recrawl_http_responses", "Answers by status", ["status"], registry=self.registry)
+        self.clicks = Counter("recrawl_clicks", "Clicks that counted", registry=self.registry)
+
+    def text(self) -> bytes:
+        """As Prometheus reads it."""
+        return generate_latest(self.registry)
+
+
+class StoreCollector(Collector):
+    """What the store says, asked when somebody asks."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance: the store is asked only on a scrape."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """Gauges of the overview."""
+        view = overview(self._desk)
+        sources = GaugeMetricFamily("recrawl_sources", "Sources in the catalogue", labels=["state"])
+        for state in ("active", "paused", "retired"):
+            sources.add_metric([state], float(getattr(view, state)))
+        yield sources
+        yield from (_gauge(name, words, value) for name, words, value in _gauges(view) if math.isfinite(value))
+
+
+def _gauges(view: Overview) -> list[tuple[str, str, float]]:
+    return [
+        ("recrawl_crawler_running", "1 if a crawler is at work on the store", float(view.crawler is not None)),
+        ("recrawl_budget_requests_per_second", "Requests per second that may be sent", view.budget),
+        ("recrawl_spend_requests_per_second", "Requests per second sent over the last minutes", view.spend),
+        ("recrawl_price", "Index of the last source chosen", view.price),
+        ("recrawl_day_requests", "Requests sent over the last day", float(view.requests)),
+        ("recrawl_day_failed_crawls", "Crawls that failed over the last day", float(view.errors)),
+        ("recrawl_day_captured_interest", "Interest captured over the last day", view.captured),
+        ("recrawl_hosts_held", "Hosts not to be visited now", float(view.held)),
+    ]
+
+
+def _gauge(name: str, words: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, words, value=value)
+
+
+class Stopwatch:
+    """ASGI middleware that times requests by route."""
+
+    def __init__(self, app: ASGIApp, measures: Measures) -> None:
+        self._app, self._measures = app, measures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and count."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            if route != "/api/v1/stream":
+                self._measures.seconds.labels(route).observe(time.perf_counter() - begun)
+            self._measures.answers.labels(str(status)).inc()

@@ -1,0 +1,95 @@
+"""`/sources/N`: everything about one source, and what its owner can do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Request, Response
+
+from recrawl.errors import ParameterError
+from recrawl.store.base import Source
+from recrawl.units import show_duration
+from recrawl.web import editing
+from recrawl.web.charts import belief_chart, crawl_chart, index_chart
+from recrawl.web.desk import Desk
+from recrawl.web.rendering import Pages, see
+from recrawl.web.views.one_source import OneSource, one_source
+
+
+def router(desk: Desk, pages: Pages) -> APIRouter:
+    """The page and its buttons."""
+    routes = APIRouter(include_in_schema=False)
+
+    def about(request: Request, id: int, status: int = 200, error: str = "") -> Response:
+        view = one_source(desk, id)
+        if view is None:
+            return pages.problem(request, 404, f"There is no source {id}. It may have been removed.")
+        return pages.page(
+            request, "source.html.j2", status, view=view, charts=_charts(desk, view), error=error, terms=_terms(view)
+        )
+
+    def done(request: Request, id: int, act: Callable[[Source], None], words: str, to: str = "") -> Response:
+        source = desk.store.source(id)
+        if source is None:
+            return pages.problem(request, 404, f"There is no source {id}. It may have been removed.")
+        try:
+            act(source)
+        except ParameterError as error:
+            return about(request, id, 422, str(error))
+        return see(to or f"/sources/{id}", words)
+
+    @routes.get("/sources/{id:int}")
+    def show(request: Request, id: int) -> Response:
+        return about(request, id)
+
+    @routes.post("/sources/{id:int}")
+    def change(request: Request, id: int) -> Response:
+        form: dict[str, str] = request.state.form
+        said = {name: form[name].strip() for name in editing.FIELDS if name in form}
+        return done(request, id, lambda source: _ignore(editing.change(desk, source, said)), "changed")
+
+    @routes.post("/sources/{id:int}/pause")
+    def pause(request: Request, id: int) -> Response:
+        return done(request, id, lambda source: editing.pause(desk, source, paused=True), "paused")
+
+    @routes.post("/sources/{id:int}/resume")
+    def resume(request: Request, id: int) -> Response:
+        return done(request, id, lambda source: editing.pause(desk, source, paused=False), "resumed")
+
+    @routes.post("/sources/{id:int}/crawl")
+    def crawl(request: Request, id: int) -> Response:
+        return done(request, id, lambda source: editing.want(desk, source), "wanted")
+
+    @routes.post("/sources/{id:int}/remove")
+    def remove(request: Request, id: int) -> Response:
+        return done(request, id, lambda source: editing.remove(desk, source), "removed", to="/sources")
+
+    return routes
+
+
+def _ignore(_: object) -> None:
+    return None
+
+
+def _charts(desk: Desk, view: OneSource) -> dict[str, object]:
+    crawls = view.crawls
+    times = [crawl.at for crawl in crawls]
+    return {
+        "index": index_chart(view.found),
+        "crawls": crawl_chart(crawls[:100], desk.now()),
+        "value": belief_chart(
+            "Believed value", times, [crawl.value for crawl in crawls], [crawl.value_sd for crawl in crawls]
+        ),
+    }
+
+
+def _terms(view: OneSource) -> dict[str, str]:
+    """What its owner said, as it can be typed again."""
+    source = view.source
+    return {
+        "importance": f"{source.importance:g}",
+        "half_life": "" if source.half_life is None else show_duration(source.half_life),
+        "max_age": "" if source.max_age is None else show_duration(source.max_age),
+        "tags": ", ".join(source.tags),
+        "select": source.select,
+    }

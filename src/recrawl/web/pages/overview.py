@@ -1,0 +1,42 @@
+"""`/`: the whole at a glance."""
+
+from __future__ import annotations
+
+import math
+
+from fastapi import APIRouter, Request, Response
+
+from recrawl.web.charts import history_chart
+from recrawl.web.desk import Desk
+from recrawl.web.rendering import Pages
+from recrawl.web.views.latest import Wanted, latest
+from recrawl.web.views.overview import Overview, overview
+
+
+def router(desk: Desk, pages: Pages) -> APIRouter:
+    """The page."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/")
+    def show(request: Request) -> Response:
+        view = overview(desk)
+        if not view.sources:
+            return pages.page(request, "welcome.html.j2", store=desk.config.store)
+        return pages.page(
+            request,
+            "overview.html.j2",
+            view=view,
+            charts=_charts(view),
+            news=latest(desk, Wanted(order="found", limit=6)).entries,
+        )
+
+    return routes
+
+
+def _charts(view: Overview) -> dict[str, object]:
+    times = [p.at for p in view.prices]
+    gains = [p.captured / p.requests if p.requests else math.nan for p in view.prices]
+    return {
+        "price": history_chart("Price over the last day", times, [p.price for p in view.prices], "price"),
+        "gain": history_chart("Interest captured per fetch", times, gains, "gain"),
+    }

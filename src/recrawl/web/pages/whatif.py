@@ -1,0 +1,53 @@
+"""`/whatif`: another budget, and what it would buy."""
+
+from __future__ import annotations
+
+import math
+
+from fastapi import APIRouter, Request, Response
+
+from recrawl.errors import ParameterError
+from recrawl.web import asking
+from recrawl.web.charts import prospect_chart
+from recrawl.web.desk import Desk
+from recrawl.web.rendering import Pages
+from recrawl.web.views.prospects import SPAN, WhatIf, share, what_if
+
+
+def router(desk: Desk, pages: Pages) -> APIRouter:
+    """The page."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/whatif")
+    def show(request: Request) -> Response:
+        error = ""
+        try:
+            budget = asking.budget(request.query_params, desk)
+        except ParameterError as wrong:
+            budget, error = 2.0 * desk.budget(), str(wrong)
+        view = what_if(desk, budget)
+        return pages.page(
+            request,
+            "whatif.html.j2",
+            422 if error else 200,
+            view=view,
+            share=share,
+            chart=_chart(view),
+            error=error,
+            slider=math.log2(budget / desk.budget()),
+            span=math.log2(SPAN),
+        )
+
+    return routes
+
+
+def _chart(view: WhatIf) -> object:
+    if not view.known or not any(math.isfinite(y) for _, y in view.curve):
+        return None
+    points = [(x, 100.0 * y) for x, y in view.curve]
+    return prospect_chart(
+        [x for x, _ in points],
+        [y for _, y in points],
+        (view.present.budget, 100.0 * share(view.present)),
+        (view.chosen.budget, 100.0 * share(view.chosen)),
+    )

@@ -1,0 +1,70 @@
+"""Serving an app: on an event loop of its own, or beside a crawler on the crawler's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from fastapi import FastAPI
+
+from recrawl.errors import OutputError
+
+LAST_WORDS_S = 2
+"""How long requests under way are waited for at the end; open event streams are then cut."""
+MOST_AT_ONCE = 400
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves signals to whoever started it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A listening socket; OutputError in words if the address is taken. Port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise OutputError(f"cannot listen on {host}, port {port}: {(error.strerror or str(error)).lower()}") from error
+    return listener
+
+
+async def serve(
+    app: FastAPI, host: str = "127.0.0.1", port: int = 8080, *, listener: socket.socket | None = None
+) -> None:
+    """Serve until cancelled. No signal handlers are installed, and nothing is logged per request."""
+    taken = listener or bound(host, port)
+    server = _Quiet(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            proxy_headers=False,
+            lifespan="on",
+            ws="none",
+            limit_concurrency=MOST_AT_ONCE,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=LAST_WORDS_S,
+        )
+    )
+    serving = asyncio.create_task(server.serve(sockets=[taken]))
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await serving
+        raise
+    finally:
+        taken.close()

@@ -1,0 +1,62 @@
+// Keeps regions marked data-live up to date: when the server says something changed, the page is fetched again and
+// those regions that differ are replaced. Nothing is built here, so what is shown is always what the server renders.
+
+const LEAST_MS = 2000;
+let last = 0;
+let timer = 0;
+let fetching = false;
+
+function busy(region) {
+  return region.contains(document.activeElement) || String(getSelection()) !== "";
+}
+
+function opened(region) {
+  return [...region.querySelectorAll("details")].map((each) => each.open);
+}
+
+function replace(region, fresh) {
+  if (busy(region) || region.innerHTML === fresh.innerHTML) return;
+  const open = opened(region);
+  const left = region.scrollLeft;
+  region.replaceChildren(...fresh.childNodes);
+  region.scrollLeft = left;
+  region.querySelectorAll("details").forEach((each, k) => {
+    if (k < open.length) each.open = open[k];
+  });
+}
+
+async function refresh() {
+  if (fetching || document.hidden) return;
+  fetching = true;
+  last = Date.now();
+  try {
+    const address = new URL(location.href);
+    address.searchParams.delete("done");
+    const answer = await fetch(address, { headers: { "X-Live": "1" } });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const regions = [...document.querySelectorAll("[data-live]")];
+    const fresh = regions.map((each) => page.querySelector(`[data-live="${CSS.escape(each.dataset.live)}"]`));
+    if (document.querySelector('[data-live="welcome"]') && fresh.includes(null)) location.reload();
+    regions.forEach((each, k) => fresh[k] && replace(each, fresh[k]));
+  } catch {
+    // The stream reconnects by itself, and brings the next occasion.
+  } finally {
+    fetching = false;
+  }
+}
+
+function soon() {
+  clearTimeout(timer);
+  timer = setTimeout(refresh, Math.max(0, last + LEAST_MS - Date.now()));
+}
+
+function begin() {
+  if (!document.querySelector("[data-live]")) return;
+  const stream = new EventSource("/api/v1/stream");
+  stream.addEventListener("change", soon);
+  document.addEventListener("visibilitychange", () => document.hidden || soon());
+  addEventListener("pagehide", () => stream.close());
+}
+
+begin();

@@ -1,0 +1,52 @@
+"""Everything about one source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recrawl.crawl.explanation import Explanation, explain
+from recrawl.store.base import ClickTotals, Crawl, Progress, Source, Version
+from recrawl.web.desk import Desk
+from recrawl.web.views.catalogue import Health, cadence, health
+from recrawl.web.views.latest import Entry, Wanted, latest
+
+CRAWLS, ITEMS, VERSIONS = 200, 20, 10
+
+
+@dataclass(frozen=True, slots=True)
+class OneSource:
+    """A source, why it is due when it is, what it brought."""
+
+    source: Source
+    progress: Progress
+    found: Explanation
+    cadence_s: float
+    health: Health
+    crawls: list[Crawl]
+    entries: list[Entry]
+    versions: list[Version]
+    clicks: ClickTotals
+    effect: str
+    """What clicks did to its cadence, in words; empty if there were none."""
+
+
+def one_source(desk: Desk, id: int) -> OneSource | None:
+    """By id; None if there is none."""
+    source = desk.store.source(id)
+    progress = next(iter(desk.store.progress([id])), None)
+    if source is None or progress is None:
+        return None
+    crawls = desk.store.crawls(source=id, limit=CRAWLS)
+    found = explain(source, progress, desk.now(), desk.circumstances(source.url), crawls[:10])
+    return OneSource(
+        source=source,
+        progress=progress,
+        found=found,
+        cadence_s=cadence(found),
+        health=health(source, progress, desk.now()),
+        crawls=crawls,
+        entries=latest(desk, Wanted(source=id, order="found", limit=ITEMS)).entries,
+        versions=desk.store.versions(id, limit=VERSIONS) if source.kind == "page" else [],
+        clicks=desk.store.click_totals(id),
+        effect="",
+    )

@@ -1,0 +1,123 @@
+"""The whole at a glance: what is spent, what it buys, what is next."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from recrawl.store.base import Crawl, Price
+from recrawl.web.desk import SHORT_S, Desk
+from recrawl.web.views.catalogue import Row, rows
+
+WINDOW_S = 24 * 3600.0
+RECENT_CRAWLS = 1000
+DUE, HOSTS = 8, 8
+
+
+@dataclass(frozen=True, slots=True)
+class HostLine:
+    """One host among the latest crawls."""
+
+    host: str
+    crawls: int
+    failed: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Rates are per second.
+
+    Parameters
+        spend: requests per second over the last lines of the price history
+        per_fetch: interest captured per request over the window
+        prices: of the window, oldest first
+    """
+
+    active: int
+    paused: int
+    retired: int
+    crawler: str | None
+    budget: float
+    spend: float
+    price: float
+    requests: int
+    captured: float
+    errors: int
+    per_fetch: float
+    prices: list[Price]
+    hosts: list[HostLine]
+    recent: int
+    due: list[Row]
+    held: int
+
+    @property
+    def sources(self) -> int:
+        """All of them."""
+        return self.active + self.paused + self.retired
+
+
+def overview(desk: Desk) -> Overview:
+    """As of now, some of it a few seconds old."""
+    prices = desk.cached.get("prices", SHORT_S, lambda: desk.store.prices(desk.now() - WINDOW_S, limit=8640))
+    requests, captured = sum(p.requests for p in prices), math.fsum(p.captured for p in prices)
+    crawls, hosts = desk.cached.get("hosts", SHORT_S, lambda: _by_host(desk))
+    count = desk.cached.get("states", SHORT_S, lambda: _states(desk))
+    return Overview(
+        active=count["active"],
+        paused=count["paused"],
+        retired=count["retired"],
+        crawler=desk.crawler(),
+        budget=desk.budget(),
+        spend=_spend(prices),
+        price=desk.price(),
+        requests=requests,
+        captured=captured,
+        errors=sum(p.errors for p in prices),
+        per_fetch=captured / requests if requests else math.nan,
+        prices=prices,
+        hosts=hosts,
+        recent=crawls,
+        due=desk.cached.get("due", 1.0, lambda: rows(desk, desk.store.sources(state="active", order="due", limit=DUE))),
+        held=len(desk.holds()),
+    )
+
+
+def _states(desk: Desk) -> dict[str, int]:
+    return {state: desk.store.count(state=state) for state in ("active", "paused", "retired")}
+
+
+def _spend(prices: list[Price], last_s: float = 300.0) -> float:
+    """Requests per second over the last minutes of the history."""
+    late = [p for p in prices if p.at >= prices[-1].at - last_s]
+    if len(late) < 2 or late[-1].at <= late[0].at:
+        return math.nan
+    return sum(p.requests for p in late[1:]) / (late[-1].at - late[0].at)
+
+
+def _by_host(desk: Desk) -> tuple[int, list[HostLine]]:
+    """The hosts most visited among the latest crawls."""
+    crawls = desk.store.crawls(limit=RECENT_CRAWLS)
+    urls = {s.id: s.url for s in desk.store.sources(ids=list({crawl.source for crawl in crawls}))}
+    by_host: dict[str, list[Crawl]] = {}
+    for crawl in crawls:
+        if crawl.source in urls:
+            by_host.setdefault(host_of(urls[crawl.source]), []).append(crawl)
+    busiest = Counter({host: len(some) for host, some in by_host.items()}).most_common(HOSTS)
+    return len(crawls), [_line(host, by_host[host]) for host, _ in busiest]
+
+
+def _line(host: str, crawls: list[Crawl]) -> HostLine:
+    failed = sum(crawl.outcome in ("failed", "refused") for crawl in crawls)
+    times = [crawl.elapsed_s for crawl in crawls if crawl.elapsed_s > 0.0]
+    return HostLine(host, len(crawls), failed, sum(times) / len(times) if times else math.nan)
+
+
+def host_of(url: str) -> str:
+    """For people to read: host and port."""
+    try:
+        return urlsplit(url).netloc or url
+    except ValueError:
+        return url

@@ -1,0 +1,138 @@
+"""A store as a crawler leaves it, made up: a few feeds and a page with histories, one failing, one paused, one new."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Store, Version, item_key
+
+NOW = 1_700_000_000.0
+HOUR = 3600.0
+TOPICS = ("Harbour", "Library", "Tramway", "Orchard", "Observatory", "Market", "Theatre", "Bridge", "Museum", "Station")
+DEEDS = ("opens at dawn", "closes for repairs", "finds an old map", "wins a prize", "plans a festival", "counts birds")
+
+
+def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
+    """Twelve sources and what was found in them; their ids."""
+    draw = random.Random(seed)
+    sources = [
+        Source(
+            url=f"https://{name.lower()}.example/feed.xml",
+            title=f"{name} News",
+            kind="feed",
+            importance=(1.0, 2.0, 0.5)[k % 3],
+            half_life=6 * HOUR if k % 4 == 0 else None,
+            tags=(("city", "culture", "transport")[k % 3],),
+            added=now - 10 * 86400,
+        )
+        for k, name in enumerate(TOPICS)
+    ]
+    sources.append(Source(url="https://prices.example/list", title="Price list", kind="page", added=now - 9 * 86400))
+    sources.append(Source(url="https://quiet.example/feed", title="Quiet Corner", state="paused", added=now - 86400))
+    ids = [added.id for added in store.add(sources)]
+    settlements = [each for id, source in zip(ids[:10], sources, strict=False) for each in _feed(id, source, now, draw)]
+    settlements += _page(ids[10], now, draw)
+    price = 0.0
+    for k in range(0, 24 * 12):
+        price = 0.8 + 0.3 * math.sin(k / 30) + 0.05 * draw.random()
+        at = now - 86400 + (k + 1) * 300
+        requests = draw.randint(250, 305)
+        row = Price(
+            at=at, price=price, budget=1.0, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7
+        )
+        store.commit(Batch(price=row))
+    store.commit(
+        Batch(settlements=settlements, holds=[Hold(host="market.example", until=now + 900, reason="answered 503")])
+    )
+    return ids
+
+
+def _feed(id: int, source: Source, now: float, draw: random.Random) -> list[Settlement]:
+    rate = math.log(2) / (source.half_life or 12 * HOUR)
+    pace = draw.uniform(2, 30) / 86400
+    value, made = pace / rate, []
+    every = draw.uniform(1.5, 6) * HOUR
+    visits = int(3 * 86400 / every)
+    failing = source.title.startswith("Market")
+    for k in range(visits):
+        at = now - (visits - k) * every + draw.uniform(0, 0.2) * every + 0.7 * every
+        believed = value * (1 + 0.8 / (k + 1) * draw.uniform(-1, 1))
+        failed = failing and k > visits - 4
+        new = 0 if failed else _count(pace * every, draw)
+        items = [_item(id, source, f"{id}-{k}-{n}", at - draw.random() * every, at, draw) for n in range(new)]
+        crawl = Crawl(
+            source=id,
+            at=at,
+            outcome="failed" if failed else "first" if k == 0 else "new" if new else "unchanged",
+            status=503 if failed else 200,
+            size=20_000,
+            elapsed_s=draw.uniform(0.05, 0.9),
+            new=new,
+            captured=0.7 * new if k else 0.0,
+            index=believed * 0.5,
+            price=0.8,
+            value=believed,
+            value_sd=believed * 0.8 / math.sqrt(k + 1),
+            rate=rate,
+            rate_sd=rate * 0.2,
+            error="the server answered 503" if failed else "",
+        )
+        progress = Progress(
+            source=id,
+            last=None if k == 0 and failed else at,
+            visits=k + 1,
+            failures=3 if failed else 0,
+            value=believed,
+            value_sd=crawl.value_sd,
+            rate=rate,
+            rate_sd=crawl.rate_sd,
+            due=at + every,
+            captured=0.7 * k,
+        )
+        made.append(Settlement(crawl=crawl, progress=progress, items=items))
+    return made
+
+
+def _item(id: int, source: Source, key: str, published: float, at: float, draw: random.Random) -> Item:
+    topic = source.title.split()[0]
+    return Item(
+        source=id,
+        key=item_key(key),
+        title=f"{topic} {draw.choice(DEEDS)}, {draw.choice(TOPICS).lower()} next",
+        link=f"https://{topic.lower()}.example/story/{key}",
+        summary=f"The {topic.lower()} {draw.choice(DEEDS)}. "
+        + "People of the town came to see it. " * draw.randint(1, 5),
+        published=published,
+        first_seen=at,
+    )
+
+
+def _page(id: int, now: float, draw: random.Random) -> list[Settlement]:
+    made, text = [], "Apples 3.20\nPears 2.90\nPlums 4.10"
+    for k in range(6):
+        at = now - (6 - k) * 20 * HOUR
+        diff = (
+            ""
+            if k == 0
+            else f"@@ -1,3 +1,3 @@\n-Apples {3.2 + 0.1 * (k - 1):.2f}\n+Apples {3.2 + 0.1 * k:.2f}\n Pears 2.90"
+        )
+        made.append(
+            Settlement(
+                crawl=Crawl(source=id, at=at, outcome="first" if k == 0 else "changed", status=200, elapsed_s=0.2,
+                            captured=0.5, value=0.9, value_sd=0.3, rate=2e-5, rate_sd=1e-5),
+                progress=Progress(source=id, last=at, visits=k + 1, value=0.9, value_sd=0.3, rate=2e-5, rate_sd=1e-5,
+                                  due=at + 30 * HOUR, captured=0.5 * k),
+                version=Version(source=id, at=at, digest=str(k), text=text, diff=diff),
+            )
+        )  # fmt: skip
+    return made
+
+
+def _count(mean: float, draw: random.Random) -> int:
+    """A Poisson number."""
+    limit, product, count = math.exp(-min(mean, 50.0)), draw.random(), 0
+    while product > limit:
+        product *= draw.random()
+        count += 1
+    return count
