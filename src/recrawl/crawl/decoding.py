@@ -21,6 +21,10 @@ from lxml import etree
 
 from recrawl.crawl.findings import UnreadableError
 
+MOST_ELEMENTS = 1_000_000
+"""In one tree: some hundreds of megabytes."""
+MOST_AMPERSANDS = 200_000
+"""In a broken document, past which each is taken for itself instead of being looked at."""
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 _UNMARKED = (
@@ -91,6 +95,8 @@ def tree(body: bytes, what: str) -> tuple[Any, bool]:
         what: "feed", for the message
     """
     refuse_entities(body, f"the {what}")
+    if body.count(b"<") - body.count(b"</") > MOST_ELEMENTS:
+        raise UnreadableError(f"the {what} has more than {MOST_ELEMENTS} elements")
     try:
         return etree.fromstring(body, _STRICT), False
     except (etree.XMLSyntaxError, ValueError):
@@ -109,6 +115,8 @@ def tree(body: bytes, what: str) -> tuple[Any, bool]:
 def repaired(body: bytes) -> bytes:
     """Without characters XML forbids, with HTML's named characters spelled out, and with every & a valid one."""
     body = body.translate(None, _CONTROLS)
+    if body.count(b"&") > MOST_AMPERSANDS:
+        return body.replace(b"&", b"&amp;")
     if b"&" in body:
         body = _AMPERSAND.sub(_spelled_out, body)
     if b"&#" in body:

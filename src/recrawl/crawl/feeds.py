@@ -28,7 +28,7 @@ from recrawl.crawl.text import SUMMARY_CHARACTERS, TITLE_CHARACTERS, clean
 
 MOST_ENTRIES = 100_000
 LONGEST_KEY = 500
-LARGEST_FOR_FEEDPARSER = 2_000_000
+LARGEST_FOR_FEEDPARSER = 1_000_000
 """Bytes; a broken feed beyond this is read as far as repair goes."""
 
 BROKEN = "the feed is malformed; what could be read was read"
@@ -63,7 +63,7 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, patienc
     try:
         root, broken = decoding.tree(body, "feed")
     except UnreadableError:
-        if b"<!ENTITY" in body or not _ITEM_IN_TEXT.search(body):
+        if b"<!ENTITY" in body or len(body) > LARGEST_FOR_FEEDPARSER or not _ITEM_IN_TEXT.search(body):
             raise
         return _by_feedparser(body, url, now, patience)
     found = _from_tree(root, url, now, switches, broken)
@@ -114,6 +114,7 @@ def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: 
 def _item(element: Any, base: str, now: float) -> FoundItem:
     identity = title = link = summary = content = None
     published = updated = None
+    permanent = False
     for child in element:
         tag = child.tag
         try:
@@ -129,8 +130,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         elif field == _ID:
             if identity is None:
                 identity = child.text
-                if link is None and identity and tag == "guid" and child.get("isPermaLink", "true") != "false":
-                    link = identity if identity.startswith("http") else None
+                permanent = tag == "guid" and child.get("isPermaLink", "true") != "false"
         elif field == _SUMMARY:
             summary = summary or (child.text if len(child) == 0 else _content(child))
         elif field == _PUBLISHED:
@@ -141,6 +141,8 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
             content = child
     if not summary and content is not None:
         summary = _content(content)
+    if link is None and permanent and identity and identity.lstrip().startswith("http"):
+        link = identity.strip()
     if identity is None:
         identity = element.get(_ABOUT)
     return make_item(identity, title, link, summary, published or updated, base, now)

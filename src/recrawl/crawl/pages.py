@@ -26,6 +26,8 @@ from recrawl.crawl.text import TITLE_CHARACTERS, clean, visible
 FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json",
                         "application/json+feed"))  # fmt: skip
 MOST_FEEDS = 20
+LARGEST = 4_000_000
+"""Bytes of a page or text that are looked at."""
 _DROPPED = frozenset((
     "script", "style", "noscript", "template", "nav", "form", "button", "select", "textarea", "iframe", "object", "svg",
     "canvas", "head", "dialog", "menu",
@@ -84,7 +86,7 @@ def read_page(body: bytes, url: str, select: str, keep_text: int, raw: bytes | N
         keep_text: bytes of the text that is kept; the digest is of all of it
         raw: the body as it came, where the digest is to be of that
     """
-    root = _tree(body)
+    root = _tree(body[:LARGEST])
     if root is None:
         return Findings(kind="page", digest=digest_of_bytes(body if raw is None else raw))
     text = "\n".join(_lines_of_picked(root, select) if select else main_lines(root))
@@ -94,6 +96,7 @@ def read_page(body: bytes, url: str, select: str, keep_text: int, raw: bytes | N
         text=bounded(text, keep_text),
         digest=digest_of_text(text) if raw is None else digest_of_bytes(raw),
         advertises=advertised(root, url),
+        remark=_remark(body),
     )
 
 
@@ -104,10 +107,12 @@ def read_text(body: bytes, keep_text: int, raw: bytes | None = None) -> Findings
         body: UTF-8
     """
     text = "\n".join(
-        filter(None, (" ".join(visible(line).split()) for line in body.decode("utf-8", "replace").split("\n")))
+        filter(
+            None, (" ".join(visible(line).split()) for line in body[:LARGEST].decode("utf-8", "replace").split("\n"))
+        )
     )
     digest = digest_of_text(text) if raw is None else digest_of_bytes(raw)
-    return Findings(kind="page", text=bounded(text, keep_text), digest=digest)
+    return Findings(kind="page", text=bounded(text, keep_text), digest=digest, remark=_remark(body))
 
 
 def main_lines(root: Any) -> list[str]:
@@ -280,6 +285,10 @@ def _joined(pieces: Iterator[str]) -> list[str]:
             line = []
     text = " ".join(visible("".join(line)).split())
     return [*lines, text] if text else lines
+
+
+def _remark(body: bytes) -> str:
+    return f"only the first {LARGEST // 1_000_000} MB were looked at" if len(body) > LARGEST else ""
 
 
 def _media_type(value: str) -> str:

@@ -31,7 +31,7 @@ PAGES_COUNT = 8
 """How many times longer a page takes to read than a feed of the same size."""
 MOST_ELEMENTS = 5000
 """Tags, or braces, past which a document is large whatever its size."""
-MEMORY = 2 << 30
+MEMORY = 1 << 30
 """Bytes of address space a reading process may take."""
 _LENGTH = struct.Struct("<Q")
 _COMMAND = "from recrawl.crawl.readers import serve; serve()"
@@ -50,6 +50,7 @@ class Readers:
         self._large = large
         self.timeout_s = timeout_s
         self._workers = [_Worker() for _ in range(workers)]
+        self._closed = False
         self._free: asyncio.Queue[_Worker] | None = None
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="reader")
 
@@ -75,12 +76,15 @@ class Readers:
         return document.body.count(b"<") + document.body.count(b"{") < MOST_ELEMENTS
 
     async def close(self) -> None:
-        """End the processes."""
+        """End the processes; what they were reading is not read."""
+        self._closed = True
         for worker in self._workers:
             worker.kill()
         await asyncio.to_thread(self._threads.shutdown)
 
     async def _read_elsewhere(self, document: Document) -> Findings:
+        if self._closed:
+            raise UnreadableError("not read: the readers are closed")
         if self._free is None:
             self._free = asyncio.Queue()
             for each in self._workers:
@@ -157,6 +161,7 @@ class _Worker:
                 [sys.executable, "-P", "-c", _COMMAND],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         return self._process

@@ -55,3 +55,8 @@ def test_depth_is_bounded() -> None:
     while len(root):
         root, depth = root[0], depth + 1
     assert depth < 5000
+
+
+def test_the_number_of_elements_is_bounded() -> None:
+    with pytest.raises(UnreadableError, match="more than 1000000 elements"):
+        tree(b"<a/>" * 1_000_001, "thing")

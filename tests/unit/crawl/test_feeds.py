@@ -146,6 +146,11 @@ def test_a_permanent_guid_is_a_link_where_there_is_none() -> None:
     assert read(rss("<item><guid isPermaLink='false'>https://example.org/1</guid></item>")).items[0].link == ""
 
 
+def test_a_link_is_preferred_to_a_permanent_guid() -> None:
+    found = read(rss("<item><guid>https://example.org/?p=1</guid><link>https://example.org/one</link></item>"))
+    assert (found.items[0].key, found.items[0].link) == ("https://example.org/?p=1", "https://example.org/one")
+
+
 def test_identity_is_id_else_link_else_digest() -> None:
     found = read(
         rss(

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from recrawl.crawl.findings import Findings, UnreadableError
-from recrawl.crawl.pages import bounded, read_page, read_text, steady
+from recrawl.crawl.pages import LARGEST, bounded, read_page, read_text, steady
 
 URL = "https://example.org/dir/page.html"
 
@@ -167,3 +167,8 @@ def test_hostile_pages_take_no_longer_than_a_moment(body: str) -> None:
 
 def test_placeholders() -> None:
     assert steady("at 10:15 by 9f86d081884c7d659a2feaa0c55ad015") == "at ⟨time⟩ by ⟨token⟩"
+
+
+def test_of_a_giant_only_the_beginning_is_looked_at() -> None:
+    found = read_text(b"line\n" * (LARGEST // 4), 1000)
+    assert found.remark == "only the first 4 MB were looked at"
