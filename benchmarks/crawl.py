@@ -63,7 +63,11 @@ def timed(command: Sequence[str], folder: Path) -> tuple[float, float]:
     began = time.perf_counter()
     with open(folder / "output", "wb") as output:
         child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, env=_environment())
-        _, status, usage = os.wait4(child.pid, 0)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:
+            child.kill()
+            raise
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         sys.exit(f"{' '.join(command[-3:])} failed:\n{(folder / 'output').read_text(errors='replace')[-2000:]}")
@@ -110,7 +114,7 @@ def items(database: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM items").fetchone()[0])
 
 
-CONTENDERS = {"scrapy": scrapy, "recrawl": recrawl}
+CONTENDERS = {"recrawl": recrawl, "scrapy": scrapy}
 
 
 def measured(name: str, web: Served, urls: list[str]) -> Cost:
@@ -139,7 +143,7 @@ def table(costs: dict[str, Cost]) -> str:
     lines = [f"{'':<24}" + "".join(f"{name:>12}" for name in costs)]
     lines += [f"{title:<24}" + "".join(f"{figure:>12}" for figure in figures) for title, figures in rows]
     if len(costs) == 2:
-        lines.append(f"{'ratio per CPU s':<24}{'':>12}{costs['recrawl'].per_cpu_s / costs['scrapy'].per_cpu_s:>11.1f}×")
+        lines.append(f"{'ratio':<24}{costs['recrawl'].per_cpu_s / costs['scrapy'].per_cpu_s:>11.1f}×")
     return "\n".join(lines)
 
 
