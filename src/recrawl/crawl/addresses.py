@@ -141,8 +141,8 @@ def _article(word: str) -> str:
 def literal(host: str) -> str | None:
     """The address a host name *is*, canonical, if it is one in any spelling a C library knows; None for real names.
 
-    >>> literal("0x7f.1"), literal("2130706433"), literal("[::ffff:127.0.0.1]"), literal("example.com")
-    ('127.0.0.1', '127.0.0.1', '::ffff:127.0.0.1', None)
+    >>> literal("0x7f.1"), literal("2130706433"), literal("[::1]"), literal("example.com")
+    ('127.0.0.1', '127.0.0.1', '::1', None)
     """
     bare = host.strip("[]").rstrip(".")
     if ":" in bare:
