@@ -374,3 +374,19 @@ class TestKill:
                 assert len(store.items(limit=10**6)) == len(store.events(0, 10**6)) == 5 * done
                 assert len(store.crawls(limit=10**6)) == done
                 assert len(store.items(text=f"n{done}")) == 5
+
+
+class TestWaysToTheSameAnswer:
+    @pytest.mark.parametrize("order", ["found", "newest", "relevance"])
+    def test_few_and_many_are_searched_alike(self, path: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        from recrawl.store.sqlite import looking
+
+        made(path, batches=20, summary="common words")
+        asked = [{"source": 1}, {"tag": "t"}, {"tag": "none"}, {"source": 1, "since": 0.5, "limit": 7, "offset": 3}]
+        with SqliteStore(path, read_only=True) as store:
+            few = [store.items(text="common", order=order, **each) for each in asked]  # type: ignore[arg-type]
+            monkeypatch.setattr(looking, "_FEW", -1)
+            monkeypatch.setattr(looking, "_FEW_ITEMS", -1)
+            many = [store.items(text="common", order=order, **each) for each in asked]  # type: ignore[arg-type]
+        assert few == many
+        assert [len(each) for each in few] == [100, 100, 0, 7]

@@ -23,6 +23,7 @@ LARGEST = 2**63 - 1
 _WORDS = 32
 _SHORTEST_BEGINNING = 3
 _FEW = 200
+_FEW_ITEMS = 2000
 
 
 def match_expression(text: str) -> str:
@@ -92,7 +93,8 @@ def items(
             return []
         bounds = _id_bounds(connection, since, until)
         search = _search_by_relevance if order == "relevance" else _search_latest
-        return search(connection, (expression, *bounds, *values), where, limit, offset)
+        matches = _matches(connection, source, mended(tag)).format(where=where)
+        return search(connection, (expression, *bounds, *values), matches, limit, offset)
     statement = (
         f"SELECT {columns(Item, 'items')} FROM items WHERE TRUE{where} ORDER BY {_ITEM_ORDERS[order]} LIMIT ? OFFSET ?"
     )
@@ -114,19 +116,33 @@ _MATCHES = (
     "FROM items_text CROSS JOIN items ON items.id = items_text.rowid "
     "WHERE items_text MATCH ? AND items_text.rowid BETWEEN ? AND ?{where} ORDER BY items_text.rowid DESC"
 )
+# Where few items come into question, each is looked up in it instead.
+_MATCHES_AMONG_FEW = (
+    "FROM items CROSS JOIN items_text ON items_text.rowid = items.id "
+    "WHERE items_text MATCH ? AND items.id BETWEEN ? AND ?{where} ORDER BY items.id DESC"
+)
+
+
+def _matches(connection: sqlite3.Connection, source: int | None, tag: str | None) -> str:
+    if source is None and tag is None:
+        return _MATCHES
+    where, value = ("= ?", source) if source is not None else ("IN (SELECT source FROM tags WHERE tag = ?)", tag)
+    counted = f"SELECT count(*) FROM (SELECT 1 FROM items WHERE source {where} LIMIT ?)"
+    few = connection.execute(counted, (value, _FEW_ITEMS + 1)).fetchone()[0] <= _FEW_ITEMS
+    return _MATCHES_AMONG_FEW if few else _MATCHES
 
 
 def _search_latest(
-    connection: sqlite3.Connection, values: tuple[Any, ...], where: str, limit: int, offset: int
+    connection: sqlite3.Connection, values: tuple[Any, ...], matches: str, limit: int, offset: int
 ) -> list[Item]:
-    statement = f"SELECT {columns(Item, 'items')} {_MATCHES.format(where=where)} LIMIT ? OFFSET ?"
+    statement = f"SELECT {columns(Item, 'items')} {matches} LIMIT ? OFFSET ?"
     return [record_of(Item, row) for row in connection.execute(statement, (*values, limit, offset))]
 
 
 def _search_by_relevance(
-    connection: sqlite3.Connection, values: tuple[Any, ...], where: str, limit: int, offset: int
+    connection: sqlite3.Connection, values: tuple[Any, ...], matches: str, limit: int, offset: int
 ) -> list[Item]:
-    latest = f"SELECT items.id AS id, items_text.rank AS score {_MATCHES.format(where=where)} LIMIT {RANKED}"
+    latest = f"SELECT items.id AS id, items_text.rank AS score {matches} LIMIT {RANKED}"
     best = f"SELECT id, score FROM ({latest}) ORDER BY score, id DESC LIMIT ? OFFSET ?"
     statement = f"SELECT {columns(Item, 'items')} FROM ({best}) AS best JOIN items USING (id) ORDER BY score, id DESC"
     return [record_of(Item, row) for row in connection.execute(statement, (*values, limit, offset))]
