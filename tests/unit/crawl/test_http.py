@@ -21,7 +21,7 @@ from recrawl.crawl.transport import Request, Response, TransportError
 from recrawl.crawl.unpacking import zstd
 from servers import Raw, run_on, saying, serving, silence, speaking
 
-OPEN = Fetching(allow_private=True, timeout="2s", idle_timeout="1s")
+OPEN = Fetching(allow_private=True, timeout="20s", idle_timeout="10s")
 HASTY = Fetching(allow_private=True, timeout="300ms", idle_timeout="150ms")
 OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
 
@@ -420,7 +420,7 @@ def test_a_name_that_turns_private_between_lookups_is_refused_at_the_connection(
         asked.append(host)
         return ["127.0.0.1"]
 
-    word, sentence = asyncio.run(reason("http://rebind.example/", Fetching(timeout="1s"), lookup=rebinding))
+    word, sentence = asyncio.run(reason("http://rebind.example/", Fetching(), lookup=rebinding))
     assert (word, asked) == ("address", ["rebind.example"])
     assert "loopback" in sentence
 
@@ -517,7 +517,7 @@ def test_certificates_are_not_checked_only_where_the_settings_say_so() -> None:
 def test_plain_http_where_tls_is_expected_is_a_tls_failure() -> None:
     async def scene() -> tuple[str, str]:
         async with speaking(saying(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as base:
-            return await reason(base.replace("http:", "https:"))
+            return await reason(base.replace("http:", "https:"), HASTY)
 
     assert asyncio.run(scene())[0] in ("tls", "reset", "timeout")
 
@@ -578,7 +578,7 @@ def test_the_settings_proxy_is_used_and_does_not_open_private_addresses() -> Non
 
     async def scene() -> None:
         async with serving(handler) as base:
-            proxied = Fetching(proxy=base, timeout="2s")
+            proxied = Fetching(proxy=base)
             assert (await fetch("http://feeds.example/a", proxied)).body == b"via proxy: http://feeds.example/a"
             assert (await reason("http://10.0.0.1/", proxied))[0] == "address"
 
