@@ -14,7 +14,7 @@ to be left alone or seems to be down.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -25,7 +25,6 @@ from urllib.parse import urlsplit
 
 from recrawl import units
 from recrawl.config import Politeness
-from recrawl.config.quiet import QuietHours, quiet_until
 from recrawl.crawl import addresses
 from recrawl.store.base import Hold
 
@@ -213,12 +212,6 @@ def retry_after_s(text: str | None, now: float) -> float | None:
         except (ValueError, TypeError, OverflowError, IndexError):
             return None
     return seconds if seconds > 0.0 else None
-
-
-def quiet(now: float, hours: Sequence[QuietHours]) -> float | None:
-    """When the quiet hours `now` lies in end, Unix seconds; None outside them."""
-    until = quiet_until(hours, now) if hours else now
-    return until if until > now else None
 
 
 def _asked_for(status: int, seconds: float) -> str:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.config import Politeness
-from recrawl.config.quiet import QuietHours
-from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots, quiet, retry_after_s
+from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots, retry_after_s
 from recrawl.store.base import Hold
 
 START = 1_700_000_000.0
@@ -245,11 +244,3 @@ def test_no_two_requests_to_a_host_are_ever_closer_than_the_delay(visits: list[t
 def test_any_retry_after_is_a_time_ahead_or_nothing(words: str) -> None:
     seconds = retry_after_s(words, START)
     assert seconds is None or seconds > 0.0
-
-
-def test_quiet_hours_say_when_they_end() -> None:
-    night = (QuietHours.parse("quiet_hours", "22:00-07:00 UTC"),)
-    midnight = 20_000 * 86_400.0
-    assert quiet(midnight, night) == midnight + 7 * 3600
-    assert quiet(midnight + 8 * 3600, night) is None
-    assert quiet(midnight, ()) is None
