@@ -102,12 +102,15 @@ def items(
 
 
 def _id_bounds(connection: sqlite3.Connection, since: float | None, until: float | None) -> tuple[int, int]:
-    """Ids outside cannot have been seen in [since, until): the index of words need not be walked there."""
+    """Ids outside cannot have been seen in [since, until): the index of words need not be walked there.
+
+    The plus signs have times looked up in their index, instead of rows walked until one fits.
+    """
     low, high = 0, LARGEST
     if since is not None:
-        low = connection.execute("SELECT min(id) FROM items WHERE first_seen >= ?", (since,)).fetchone()[0] or LARGEST
+        low = connection.execute("SELECT min(+id) FROM items WHERE first_seen >= ?", (since,)).fetchone()[0] or LARGEST
     if until is not None:
-        high = connection.execute("SELECT max(id) FROM items WHERE first_seen < ?", (until,)).fetchone()[0] or 0
+        high = connection.execute("SELECT max(+id) FROM items WHERE first_seen < ?", (until,)).fetchone()[0] or 0
     return low, high
 
 
@@ -119,7 +122,7 @@ _MATCHES = (
 # Where few items come into question, each is looked up in it instead.
 _MATCHES_AMONG_FEW = (
     "FROM items CROSS JOIN items_text ON items_text.rowid = items.id "
-    "WHERE items_text MATCH ? AND items.id BETWEEN ? AND ?{where} ORDER BY items.id DESC"
+    "WHERE items_text MATCH ? AND +items.id BETWEEN ? AND ?{where} ORDER BY items.id DESC"
 )
 
 
