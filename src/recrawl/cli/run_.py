@@ -65,10 +65,13 @@ def command(
 
 def crawl(config: Config, seconds: float | None, *, once: bool, show: Face) -> None:
     """Open the store, crawl, close it."""
+    import structlog
+
     from recrawl import wiring
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
 
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))  # standard output carries events
     store = open_store(config.store)
     clock = SystemClock()
     try:
