@@ -118,14 +118,14 @@ class LiveBeliefs(Columns):
         result: FloatArray = math.log(2.0) / np.where(np.isnan(own), self.usual_half_life, own)
         return result
 
-    def beliefs(self, ids: IntArray, now: float) -> Moments:
-        """Value (doubt included) and rate at this hour, each with its standard deviation."""
+    def beliefs(self, ids: IntArray, since: FloatArray, now: float) -> Moments:
+        """Value (doubt included) and rate, each with its standard deviation, at the beginning of this hour."""
         kind = np.where(self.kind[ids] == UNKNOWN, self.latest, self.kind[ids])
         fading, result = self.fading(ids), tuple(np.empty(len(ids)) for _ in range(4))
         for own, model in ((FEED, self.feeds), (PAGE, self.pages)):
             mine = np.flatnonzero(kind == own)
             if len(mine):
-                for whole, part in zip(result, model.beliefs(ids[mine], fading[mine], now), strict=True):
+                for whole, part in zip(result, model.beliefs(ids[mine], since[mine], fading[mine], now), strict=True):
                     whole[mine] = part
         value, value_sd, rate, rate_sd = result
         return value + self.doubt * value_sd, value_sd, rate, rate_sd

@@ -1,8 +1,11 @@
 """Feeds learned visit by visit: what a catalogue too large to be scanned can know of its arrivals.
 
 A feed is believed to publish at rate Λπ(t): Λ by several memories (:mod:`recrawl.learning.drift`), π its own hours and
-weekdays shrunk to those of the catalogue. Items fade at μ, so at this hour it is the source (v, r) = (Λπ/μ, μ); under
-discovery (Λπ, 0). Only the feeds visited are touched; the common prior is fitted anew every so many visits.
+weekdays shrunk to those of the catalogue. Items fade at μ. What waits there is Λ∫π(u)e^{−μ(t−u)}du since the last
+visit: with π̄ the average of π so weighted, the feed is the source (v, r) = (Λπ̄/μ, μ); under discovery (Λπ̄, 0), π̄
+the plain average. Its index is then that of :mod:`recrawl.kernels.rhythm_index` without looking ahead. π̄ is
+taken at the beginning of the hour. Only the feeds visited are touched; the common prior is fitted anew every so many
+visits.
 
 *The first visit* shows a listing of the latest items. Its oldest dated item marks the window and is not counted; the
 others are n − 1 arrivals over that window, whatever the pace: 20 items within 40 s or within 40 years. Each memory
@@ -39,6 +42,8 @@ from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 _MEMORIES = np.array(MEMORIES_DAYS)
 _SIZE = len(MEMORIES_DAYS)
 _EVEN_WEEK = np.ones(WEEK)
+MEMORY_OF_HOURS_DAYS, FADED = 7.0, 7.0
+"""The profile since the last visit is averaged over a week at most, and not where less than e^{−7} is left."""
 LONGEST_PROFILE_DAYS = 28.0
 """Beyond this a window is taken to have seen every hour alike."""
 DROPPED_AT = 1e-6
@@ -62,6 +67,29 @@ def _exposure(start: float, end: float, hours: FloatArray, weekdays: FloatArray)
         total += (stop - at) * hours[math.floor(middle * HOURS) % HOURS] * weekdays[math.floor(middle) % WEEK]
         at = stop
     return total
+
+
+@njit(cache=True)
+def _past_profile(
+    now: float, since: FloatArray, decay: FloatArray, hours: FloatArray, weekdays: FloatArray, out: FloatArray
+) -> None:
+    """∫π(u)e^{−μ(now−u)}du over ∫e^{−μ(now−u)}du since the last visit; the present hour's π where that is now."""
+    for i in range(len(out)):
+        begin = max(since[i], now - MEMORY_OF_HOURS_DAYS)
+        if decay[i] > 0.0:
+            begin = max(begin, now - FADED / decay[i])
+        if not begin < now - 1e-9:
+            out[i] = hours[i, math.floor(now * HOURS + 1e-9) % HOURS] * weekdays[i, math.floor(now + 1e-9) % WEEK]
+            continue
+        total, whole, at = 0.0, 0.0, begin
+        while at < now - 1e-12:
+            stop = min((math.floor(at * HOURS + 1e-9) + 1.0) / HOURS, now)
+            middle = 0.5 * (at + stop)
+            weight = (stop - at) * math.exp(-decay[i] * (now - middle))
+            total += weight * hours[i, math.floor(middle * HOURS) % HOURS] * weekdays[i, math.floor(middle) % WEEK]
+            whole += weight
+            at = stop
+        out[i] = total / whole
 
 
 @njit(cache=True)
@@ -178,10 +206,7 @@ def flattened(published: Sequence[npt.ArrayLike] | None, count: int, now: float)
 
 
 class LiveFeeds(Columns):
-    """What is known of every feed, and what a crawl of each is worth at this hour.
-
-    `hour` is the Unix hour whose profile is in force. `fading` (μ per second, one per source) is the caller's.
-    """
+    """What is known of every feed, and what a crawl of each is worth at this hour."""
 
     columns: ClassVar[dict[str, Column]] = {
         "seen": Column(np.bool_, False),
@@ -279,23 +304,24 @@ class LiveFeeds(Columns):
             self.common = (self.weight[known].sum(axis=0) + 1.0) / (len(known) + _SIZE)
         self._sum_up(np.flatnonzero(self.seen[: self.size]))
 
-    def beliefs(self, ids: IntArray, fading: FloatArray, now: float) -> Moments:
-        """Value at this hour and rate, each with its standard deviation; `fading` is one μ per id."""
+    def beliefs(self, ids: IntArray, since: FloatArray, fading: FloatArray, now: float) -> Moments:
+        """Value at this hour and rate, each with its standard deviation; `since` and μ, `fading`, are one per id."""
         shape = np.where(self.seen[ids], self.shape[ids], self.prior[0])
         per_day = shape / np.where(self.seen[ids], self.scale_rate[ids], self.prior[1])
-        value = per_day / DAY * self.at_hour(ids, now)
+        value = per_day / DAY * self.since_last(ids, since, fading, now)
         rate = np.zeros(len(ids)) if self.discovery else fading.copy()
         if not self.discovery:
             value /= fading
         return value, value / np.sqrt(shape), rate, np.zeros(len(ids))
 
-    def at_hour(self, ids: IntArray, now: float) -> FloatArray:
-        """π of each feed around now."""
-        hour, weekday = int(now // 3600) % HOURS, int(now // DAY) % WEEK
+    def since_last(self, ids: IntArray, since: FloatArray, fading: FloatArray, now: float) -> FloatArray:
+        """π of each feed averaged over the time since it was last looked at, as far as it has not faded."""
         out = np.empty(len(ids))
         for start in range(0, len(ids), CHUNK):
-            hours, weekdays = self._profiles(ids[start : start + CHUNK])
-            out[start : start + CHUNK] = hours[:, hour] * weekdays[:, weekday]
+            part = slice(start, start + CHUNK)
+            hours, weekdays = self._profiles(ids[part])
+            decay = np.zeros(len(hours)) if self.discovery else fading[part] * DAY
+            _past_profile(now / DAY, since[part] / DAY, decay, hours, weekdays, out[part])
         return out
 
     def shared(self) -> dict[str, Any]:

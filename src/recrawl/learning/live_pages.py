@@ -152,7 +152,7 @@ class LivePages(Columns):
             paths = self._paths(self.labels)
             self.tilt[: self.size] = paths.tilts(self.evidence[: self.size], self.log_prior)
 
-    def beliefs(self, ids: IntArray, fading: FloatArray, now: float) -> Moments:
+    def beliefs(self, ids: IntArray, since: FloatArray, fading: FloatArray, now: float) -> Moments:
         """Value and rate, each with its standard deviation; `fading` is one μ per id."""
         value, value_sd, rate, rate_sd = (np.empty(len(ids)) for _ in range(4))
         _reduce(

@@ -479,7 +479,7 @@ class LearnedCalendar(RankedPolicy):
     def _write(self, ids: IntArray) -> None:
         desk = self.desk
         names = ("value", "value_sd", "rate", "rate_sd")
-        for name, column in zip(names, self.mind.beliefs(ids, self.hour * HOUR_S), strict=True):
+        for name, column in zip(names, self.mind.beliefs(ids, desk.since[ids], self.hour * HOUR_S), strict=True):
             getattr(desk, name)[ids] = column
 
     def _believe(self, ids: IntArray) -> None:
