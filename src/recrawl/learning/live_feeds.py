@@ -10,7 +10,8 @@ visits.
 *The first visit* shows a listing of the latest items. Its oldest dated item marks the window and is not counted; the
 others are n − 1 arrivals over that window, whatever the pace: 20 items within 40 s or within 40 years. Each memory
 sees the listing through its own forgetting, so one stray date of 1970 is outlived by the short ones. Undated items
-beside dated ones are taken to come in the same window; alone they belong to no known time.
+beside dated ones are taken to come in the same window; alone they belong to no known time. An empty listing is only a
+beginning.
 
 *Later visits* show what came since the last one. A listing that begins long after the last visit, given how dense it
 is, has dropped items: then its own window counts.
@@ -160,16 +161,13 @@ def _listings(
         start, number = since[k], len(listed) + undated[k]
         if not seen[i]:
             seen[i] = True
-            known_from[i] = min(since[k], now)
+            known_from[i] = now
             if len(listed) > 0:
                 start = listed.min()
                 known_from[i] = start
                 if start < now:
                     share = _exposure(start / DAY, now / DAY, hours[k], weekdays[k]) / ((now - start) / DAY)
                     _first_listing(listed, undated[k], now, share, counts[i], exposures[i])
-            elif undated[k] == 0.0:
-                exposure[k] = _exposure(start / DAY, now / DAY, hours[k], weekdays[k])
-                gap[k] = (now - start) / DAY
         elif now > start:
             if len(listed) > 1 and undated[k] == 0.0:
                 oldest = listed.min()

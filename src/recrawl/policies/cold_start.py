@@ -36,8 +36,7 @@ class ColdStart:
 
     def earn(self, budget: float) -> float:
         """What newcomers may spend of this budget: their share, and what they could not spend of earlier ones."""
-        limit = max(self.share * budget, self.dearest)
-        self.credit = min(self.credit + self.share * budget, limit)
+        self.credit = min(self.credit, self.dearest) + self.share * budget
         return min(self.credit, budget)
 
     def pay(self, spent: float) -> None:

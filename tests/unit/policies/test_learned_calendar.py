@@ -1,0 +1,221 @@
+"""The learned policy over the calendar: what it ranks by, whom it lets in first, and what it remembers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recrawl
+from recrawl import Visits
+from recrawl.errors import ParameterError
+from recrawl.policies.learned_calendar import LearnedCalendar
+
+NOW = 1.75e9
+HOUR = 3600.0
+
+
+def started(targets: int, **options: object) -> LearnedCalendar:
+    policy = LearnedCalendar(**options)  # type: ignore[arg-type]
+    policy.start(targets, NOW)
+    return policy
+
+
+def listing(policy: LearnedCalendar, ids: list[int], now: float, gap: float, items: int = 20) -> None:
+    """Visits that list the latest items, one per gap."""
+    policy.observe(Visits(np.array(ids), now, published=[now - gap * np.arange(1, items + 1) for _ in ids]))
+
+
+def test_index_and_due_time_can_be_computed_by_hand() -> None:
+    policy = started(4, half_life=6 * HOUR, max_age=30 * 86400.0)
+    policy.configure([0, 1, 2, 3], importance=[1.0, 5.0, 1.0, 0.5], cost=[1.0, 2.0, 1.0, 1.0])
+    listing(policy, [0, 1], NOW + 10, gap=HOUR)
+    policy.observe(Visits(np.array([2, 3]), NOW + 20, changed=np.array([False, False])))
+    policy.observe(Visits(np.array([2, 3]), NOW + 7200, changed=np.array([True, False])))
+    for k in range(20):
+        policy.release(policy.choose(NOW + 8000 + k, 2.0))
+    beliefs, last = policy.beliefs([0, 1, 2, 3]), np.array([NOW + 10, NOW + 10, NOW + 7200, NOW + 7200])
+    importance, cost = np.array([1.0, 5.0, 1.0, 0.5]), np.array([1.0, 2.0, 1.0, 1.0])
+    later = NOW + 9000.0
+    np.testing.assert_array_equal(
+        policy.index([0, 1, 2, 3], later),
+        recrawl.continuous_index(importance * beliefs.value, beliefs.rate, later - last, cost),
+    )
+    wait = recrawl.crossing_age(importance * beliefs.value, beliefs.rate, policy.price, cost)
+    np.testing.assert_array_equal(policy.due([0, 1, 2, 3]), last + np.minimum(wait, 30 * 86400.0))
+    assert policy.choose(later, 2.0)[0] == np.argmax(policy.index([0, 1, 2, 3], later))
+
+
+def test_the_first_listing_tells_the_pace_however_fast() -> None:
+    policy = started(30, half_life=6.0)
+    gaps = np.array([2.0, 0.5, 60.0])
+    for k in range(30):
+        listing(policy, [k], NOW + 1.0, gap=gaps[k % 3])
+    value = policy.beliefs(np.arange(30)).value
+    truth = 1.0 / gaps / (np.log(2) / 6.0)
+    np.testing.assert_allclose(value.reshape(10, 3), np.tile(truth, (10, 1)), rtol=0.25)
+
+
+def test_feeds_of_several_items_a_minute_are_learned_within_a_few_visits() -> None:
+    random = np.random.default_rng(3)
+    rates = np.exp(random.uniform(np.log(0.01), np.log(1.0), 40))
+    items = [np.sort(NOW - 300 + random.uniform(0, 420, random.poisson(420 * r))) for r in rates]
+    policy = started(40, half_life=6.0)
+    seen = np.full(40, -np.inf)
+    for second in np.arange(0.25, 60.0, 0.25):
+        t = NOW + second
+        ids = policy.choose(t, 1.0)
+        news = [items[i][(items[i] > seen[i]) & (items[i] <= t)][-20:] for i in ids]
+        policy.observe(Visits(ids, t, published=news))
+        seen[ids] = t
+    learned = policy.beliefs(np.arange(40)).value * np.log(2) / 6.0
+    assert np.corrcoef(np.log(learned), np.log(rates))[0, 1] > 0.9
+    assert np.abs(np.log(learned / rates)).mean() < 0.4
+
+
+def test_dated_and_undated_items_may_come_in_one_batch() -> None:
+    policy = started(3)
+    policy.observe(Visits(np.arange(3), NOW, published=[[NOW - HOUR, NOW - 1], [], []], new=np.array([0, 5, 0])))
+    policy.observe(Visits(np.arange(3), NOW + 4 * HOUR, published=[[NOW + 1], [], [np.nan]], new=np.array([3, 4, 0])))
+    value = policy.beliefs([0, 1, 2]).value
+    assert np.isfinite(value).all()
+    assert (value[:2] > 0).all()
+
+
+def test_a_source_may_turn_out_to_be_of_another_kind() -> None:
+    policy = started(2)
+    listing(policy, [0, 1], NOW, gap=HOUR)
+    policy.observe(Visits(np.array([0]), NOW + HOUR, changed=np.array([True])))
+    policy.observe(Visits(np.array([0]), NOW + 2 * HOUR, changed=np.array([True])))
+    assert policy.beliefs([0]).rate[0] > policy.beliefs([1]).rate[0]
+    listing(policy, [0], NOW + 3 * HOUR, gap=HOUR)
+    assert policy.beliefs([0]).rate[0] == policy.beliefs([1]).rate[0]
+
+
+def test_each_source_may_have_its_own_half_life() -> None:
+    policy = started(4, half_life=6 * HOUR)
+    policy.configure([1, 3], half_life=HOUR)
+    listing(policy, [0, 1], NOW, gap=HOUR)
+    policy.observe(Visits(np.array([2, 3]), NOW, changed=np.array([False, False])))
+    beliefs = policy.beliefs([0, 1, 2, 3])
+    np.testing.assert_allclose(beliefs.rate[:2], np.log(2) / np.array([6 * HOUR, HOUR]))
+    assert beliefs.value[0] == pytest.approx(6 * beliefs.value[1])
+    assert beliefs.value[2] > beliefs.value[3]
+
+
+@pytest.mark.parametrize("budget", [1.0, 4.0, 0.5])
+@pytest.mark.parametrize("cold_start", [0.5, 0.2])
+def test_a_newcomer_is_fetched_before_more_than_its_share_of_tokens_was_offered(
+    budget: float, cold_start: float
+) -> None:
+    policy = started(50, cold_start=cold_start)
+    for second in range(60):
+        ids = policy.choose(NOW + second, 50.0)
+        policy.observe(Visits(ids, NOW + second, published=[NOW + second - HOUR * np.arange(20) for _ in ids]))
+    policy.configure(np.arange(50), importance=1e6)  # a price at which nobody new would ever be worth it
+    fresh = policy.add(12)
+    policy.configure(fresh, importance=np.linspace(2.0, 1.0, 12))
+    offered, tokens, order = 0.0, 0.0, []
+    for second in range(60, 600):
+        offered += budget
+        tokens = min(tokens + budget, max(budget, 1.0))
+        ids = policy.choose(NOW + second, tokens)
+        tokens -= len(ids)
+        policy.observe(Visits(ids, NOW + second, published=[[] for _ in ids]))
+        for i in ids[ids >= 50]:
+            order.append(int(i))
+            if budget >= 1.0:
+                assert offered <= np.ceil(len(order) / cold_start / budget + 1e-9) * budget
+    assert order == fresh.tolist()
+
+
+def test_all_tokens_go_where_they_can_be_used() -> None:
+    policy = started(10)
+    assert len(policy.choose(NOW, 10.0)) == 10, "nobody but newcomers is there"
+    policy.observe(Visits(np.arange(10), NOW, published=[[NOW - HOUR, NOW - 60]] * 10))
+    assert len(policy.choose(NOW + HOUR, 10.0)) == 10, "no newcomer is there"
+
+
+def test_one_per_host_is_chosen_over_newcomers_and_others_together() -> None:
+    policy = LearnedCalendar()
+    policy.start(20, NOW, groups=np.repeat(np.arange(5), 4))
+    policy.observe(Visits(np.arange(0, 20, 2), NOW, published=[[NOW - HOUR, NOW - 60]] * 10))
+    for second in range(1, 40):
+        ids = policy.choose(NOW + second * 60, 5.0)
+        assert len(np.unique(ids // 4)) == len(ids)
+        policy.release(ids)
+    policy.hold_groups([0, 1], NOW + 1e6)
+    assert set((policy.choose(NOW + 4000, 20.0) // 4).tolist()) == {2, 3, 4}
+
+
+def test_holds_count_for_newcomers_and_others() -> None:
+    policy = started(4)
+    policy.observe(Visits(np.array([0, 1]), NOW, published=[[NOW - HOUR, NOW - 60]] * 2))
+    policy.hold([1, 3], NOW + 500.0)
+    assert sorted(policy.choose(NOW + 100, 4.0)) == [0, 2]
+    assert sorted(policy.choose(NOW + 500, 4.0)) == [1, 3]
+
+
+def test_a_failed_first_visit_leaves_a_newcomer() -> None:
+    policy = started(2)
+    first = policy.choose(NOW, 1.0)
+    policy.observe(Visits(first, NOW, published=[[]], failed=np.array([True])))
+    assert set(policy.choose(NOW + 1, 2.0).tolist()) == {0, 1}
+
+
+def test_sources_added_one_by_one_are_all_served() -> None:
+    policy = started(0)
+    for _ in range(3000):
+        policy.add(1)
+    seen: set[int] = set()
+    for second in range(61):
+        ids = policy.choose(NOW + second, 100.0)
+        policy.observe(Visits(ids, NOW + second, published=[[NOW - HOUR]] * len(ids)))
+        seen |= set(ids.tolist())
+    assert len(seen) == 3000
+
+
+def test_values_follow_the_hours_of_the_day() -> None:
+    policy = started(1, half_life=6 * HOUR)
+    midnight = np.floor(NOW / 86400.0) * 86400.0 + 86400.0
+    days = midnight + 86400.0 * np.arange(30)
+    mornings = (days[:, None] + 8 * HOUR + 60.0 * np.arange(30)).ravel()
+    for day in days[1:]:
+        policy.observe(Visits(np.array([0]), day, published=[mornings[(mornings > day - 86400) & (mornings <= day)]]))
+    worth = {}
+    for hour in (4, 10):
+        policy.release(policy.choose(days[-1] + hour * HOUR + 1, 1.0))
+        worth[hour] = policy.beliefs([0]).value[0]
+    assert worth[10] > 5 * worth[4]
+
+
+def test_state_of_another_layout_is_refused_quietly() -> None:
+    policy = started(2)
+    listing(policy, [0], NOW, gap=HOUR)
+    row, shared = policy.rows([0, 1]), policy.shared()
+    assert row[1] == b""
+    other = started(2)
+    assert not other.load_shared(b"nonsense")
+    assert not other.load_shared(b"")
+    assert not started(2, objective="discovery").load_shared(shared)
+    assert not started(2, half_life=1.0).load_shared(shared)
+    assert other.load_rows([0, 1], [b"\xff" + row[0][1:], row[0][:-1]], [NOW, NOW]).tolist() == [False, False]
+    assert np.isfinite(other.beliefs([0, 1]).value).all()
+    assert other.load_shared(shared)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda p: p.configure([0], importance=-1.0), "importance"),
+        (lambda p: p.configure([0], half_life=0.0), "half_life"),
+        (lambda p: p.configure([0], max_age=-5.0), "max_age"),
+        (lambda p: p.configure([0], cost=0.0), "cost"),
+        (lambda p: p.configure([7], cost=1.0), "ids"),
+        (lambda p: p.hold([0, 1], [1.0, 2.0, 3.0]), "until"),
+        (lambda p: LearnedCalendar(cold_start=0.0), "cold_start"),
+        (lambda p: LearnedCalendar(act="thompson"), "act"),
+    ],
+)
+def test_wrong_input_is_named(call: object, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        call(started(2))  # type: ignore[operator]
