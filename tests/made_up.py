@@ -9,6 +9,8 @@ from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settle
 
 NOW = 1_700_000_000.0
 HOUR = 3600.0
+BUDGET = 40 / 86400
+"""Requests per second."""
 TOPICS = ("Harbour", "Library", "Tramway", "Orchard", "Observatory", "Market", "Theatre", "Bridge", "Museum", "Station")
 DEEDS = ("opens at dawn", "closes for repairs", "finds an old map", "wins a prize", "plans a festival", "counts birds")
 
@@ -37,9 +39,9 @@ def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
     for k in range(0, 24 * 12):
         price = 0.8 + 0.3 * math.sin(k / 30) + 0.05 * draw.random()
         at = now - 86400 + (k + 1) * 300
-        requests = draw.randint(250, 305)
+        requests = draw.randint(0, 1)
         row = Price(
-            at=at, price=price, budget=1.0, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7
+            at=at, price=price, budget=BUDGET, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7
         )
         store.commit(Batch(price=row))
     store.commit(

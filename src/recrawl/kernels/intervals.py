@@ -14,6 +14,10 @@ import math
 from statistics import NormalDist
 
 
+WIDEST = 1e100
+"""The largest ratio of standard deviation to mean that is told apart: beyond it, nothing is known."""
+
+
 def lognormal_interval(mean: float, sd: float, level: float = 0.9) -> tuple[float, float]:
     """The central interval that holds `level` of the lognormal law with this mean and standard deviation.
 
@@ -27,7 +31,8 @@ def lognormal_interval(mean: float, sd: float, level: float = 0.9) -> tuple[floa
         return math.nan, math.nan
     if mean <= 0.0 or sd <= 0.0:
         return mean, mean
-    spread = math.sqrt(math.log1p((sd / mean) ** 2))
+    ratio = min(sd / mean, WIDEST)
+    spread = math.sqrt(math.log1p(ratio * ratio))
     reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * spread
     centre = math.log(mean) - 0.5 * spread * spread
     return math.exp(centre - reach), math.exp(centre + reach)

@@ -23,6 +23,7 @@ from recrawl.crawl.urls import host, normalise
 from recrawl.errors import ParameterError
 from recrawl.store.base import Added, Source
 from recrawl.web.desk import Desk
+from recrawl.web.words import http_link
 
 FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select")
 MOST_IMPORTED = 200_000
@@ -101,8 +102,8 @@ def take_list(desk: Desk, body: bytes) -> Imported:
 
 
 def written_list(desk: Desk) -> bytes:
-    """The whole catalogue as OPML."""
-    return write_opml(desk.store.sources())
+    """The whole catalogue as OPML, but for sources without an address."""
+    return write_opml(source for source in desk.store.sources() if http_link(source.url))
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:

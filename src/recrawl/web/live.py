@@ -88,8 +88,7 @@ class Hub:
         return store.revision(), crawls[0].at if crawls else None, prices[0].at if prices else None, self._newest()
 
     def _newest(self) -> int:
-        items = self._desk.store.items(limit=1)
-        return items[0].id if items else 0
+        return max((item.id for item in self._desk.store.items(limit=MOST_ITEMS)), default=0)
 
     def _items_after(self, id: int) -> list[Item]:
         return [item for item in reversed(self._desk.store.items(limit=MOST_ITEMS)) if item.id > id]

@@ -160,7 +160,7 @@ def _add_looking(routes: APIRouter, desk: Desk) -> None:
         page: ItemPage = 1,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> models.ItemsOut:
-        """Items that have all of these words, the last one as a beginning. No text is a syntax error."""
+        """Items that have all of these words (`libr*`: as a beginning). No text is a syntax error."""
         wanted = latest.Wanted(
             text=q, tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit
         )

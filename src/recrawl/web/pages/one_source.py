@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
+from recrawl.crawl.text import visible
 from recrawl.errors import ParameterError
 from recrawl.store.base import Source
 from recrawl.units import show_duration
@@ -90,6 +91,6 @@ def _terms(view: OneSource) -> dict[str, str]:
         "importance": f"{source.importance:g}",
         "half_life": "" if source.half_life is None else show_duration(source.half_life),
         "max_age": "" if source.max_age is None else show_duration(source.max_age),
-        "tags": ", ".join(source.tags),
-        "select": source.select,
+        "tags": visible(", ".join(source.tags)),
+        "select": visible(source.select),
     }

@@ -36,7 +36,9 @@ def hashed(password: str, salt: bytes | None = None) -> str:
 def matches(password: str, line: str) -> bool:
     """Whether a password is the one a line was made from."""
     name, cost, block, lanes, salt, digest = line.split("$")
-    if name != "scrypt" or len(password) > MOST_CHARACTERS:
+    if name != "scrypt":
+        raise ValueError(name)
+    if len(password) > MOST_CHARACTERS:
         return False
     with AT_ONCE:
         found = _scrypt(password, b64decode(salt), int(cost), int(block), int(lanes))
@@ -52,7 +54,7 @@ def checked(line: str, where: str) -> str:
     """A line read from somewhere, if it can be used; ConfigError naming the place otherwise."""
     try:
         matches("", line.strip())
-    except (ValueError, OverflowError, MemoryError) as error:
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
         raise ConfigError(f"{where}: not a password kept by `recrawl serve --set-password`") from error
     return line.strip()
 

@@ -80,9 +80,15 @@ def overview(desk: Desk) -> Overview:
         prices=prices,
         hosts=hosts,
         recent=crawls,
-        due=desk.cached.get("due", 1.0, lambda: rows(desk, desk.store.sources(state="active", order="due", limit=DUE))),
+        due=desk.cached.get("due", 1.0, lambda: _due(desk)),
         held=len(desk.holds()),
     )
+
+
+def _due(desk: Desk) -> list[Row]:
+    """The next ones at the present price, among those that were next at the prices of their last crawls."""
+    some = rows(desk, desk.store.sources(state="active", order="due", limit=5 * DUE))
+    return sorted(some, key=lambda row: (math.isnan(row.found.due), row.found.due))[:DUE]
 
 
 def _states(desk: Desk) -> dict[str, int]:

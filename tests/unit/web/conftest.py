@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from made_up import NOW, fill
+from recrawl.clock import ManualClock
+from recrawl.config import Config
+from recrawl.store.sqlite import SqliteStore
+from recrawl.web.app import make_app
+from recrawl.web.safety.gate import Door
+from recrawl.web.safety.hosts import HostList
+from recrawl.web.safety.passwords import Keyhole, hashed
+from visitor import Visitor
+
+PASSWORD, TOKEN = "correct horse battery", "0123456789abcdef-token"
+
+
+@pytest.fixture(scope="session")
+def kept_password() -> str:
+    return hashed(PASSWORD)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "recrawl.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def filled(store: SqliteStore) -> SqliteStore:
+    fill(store)
+    return store
+
+
+@pytest.fixture
+def visitor(store: SqliteStore, clock: ManualClock) -> Visitor:
+    """Somebody at a browser on this machine, with nothing locked."""
+    return Visitor(make_app(store, Config(), clock))
+
+
+@pytest.fixture
+def program(visitor: Visitor) -> Visitor:
+    """A program on this machine."""
+    return Visitor(visitor.app, browser=False)
+
+
+@pytest.fixture
+def stranger(store: SqliteStore, clock: ManualClock, kept_password: str) -> Visitor:
+    """Somebody at a browser who has not logged in where one must."""
+    door = Door(HostList("0.0.0.0"), Keyhole(kept_password, TOKEN))
+    return Visitor(make_app(store, Config(), clock, door=door))

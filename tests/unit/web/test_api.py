@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from made_up import NOW
+from recrawl.store.sqlite import SqliteStore
+from visitor import Visitor
+
+
+class TestSources:
+    def test_a_source_lives_its_life(self, store: SqliteStore, program: Visitor) -> None:
+        made = program.send("POST", "/api/v1/sources", {"url": "example.org/feed", "importance": 2, "half_life": "6h"})
+        assert (made.status, made.json) == (201, {"id": 1, "new": True})
+        again = program.send("POST", "/api/v1/sources", {"url": "https://example.org/feed"})
+        assert (again.status, again.json) == (200, {"id": 1, "new": False})
+        changed = program.send("PATCH", "/api/v1/sources/1", {"max_age": 3600, "tags": ["a"], "half_life": None})
+        assert (changed.json["importance"], changed.json["max_age"], changed.json["half_life"]) == (
+            2.0,
+            3600.0,
+            43200.0,
+        )
+        assert program.send("POST", "/api/v1/sources/1/pause").json["state"] == "paused"
+        assert program.send("POST", "/api/v1/sources/1/resume").json["state"] == "active"
+        assert program.send("POST", "/api/v1/sources/1/crawl").status == 200
+        assert program.send("DELETE", "/api/v1/sources/1").status == 204
+        assert program.get("/api/v1/sources/1").status == 404
+
+    def test_a_page_of_them(self, filled: SqliteStore, program: Visitor) -> None:
+        answer = program.get("/api/v1/sources?limit=5&page=2&order=-value").json
+        assert (answer["total"], answer["pages"], len(answer["sources"])) == (12, 3, 5)
+
+    def test_headers_are_never_told(self, store: SqliteStore, program: Visitor) -> None:
+        from recrawl.store.base import Source
+
+        store.add([Source(url="https://a.example/", headers={"Authorization": "secret"})])
+        for path in ("/api/v1/sources", "/api/v1/sources/1", "/api/v1/explain/1", "/api/v1/export", "/sources/1"):
+            assert b"secret" not in program.get(path).body
+
+    def test_lists_go_in_and_out(self, store: SqliteStore, program: Visitor) -> None:
+        body = b"https://a.example/feed\n# a remark\nhttp://10.0.0.1/\nnonsense\n"
+        answer = program.ask("POST", "/api/v1/import", body, {"content-type": "text/plain"}).json
+        assert (answer["added"], answer["known"], len(answer["refused"])) == (1, 0, 2)
+        out = program.get("/api/v1/export").body
+        again = program.ask("POST", "/api/v1/import", out, {"content-type": "text/x-opml"}).json
+        assert (again["added"], again["known"]) == (0, 1)
+
+
+class TestLooking:
+    def test_items_and_search(self, filled: SqliteStore, program: Visitor) -> None:
+        items = program.get("/api/v1/items?source=1&limit=3").json["items"]
+        assert [item["source"] for item in items] == [1, 1, 1]
+        found = program.get("/api/v1/search?q=library").json["items"]
+        assert found
+        assert all("library" in (item["title"] + item["summary"]).lower() for item in found)
+        assert program.get(f"/api/v1/items/{items[0]['id']}").json == items[0]
+
+    def test_explain_can_be_checked_by_hand(self, filled: SqliteStore, program: Visitor) -> None:
+        import math
+
+        told = program.get("/api/v1/explain/1").json
+        s = told["rate"] * told["age"]
+        assert told["index"] == pytest.approx(
+            told["importance"] * told["value"] * (1 - (1 + s) * math.exp(-s)), rel=1e-6
+        )
+        s = told["rate"] * told["crossing_age"]
+        assert told["price"] == pytest.approx(
+            told["importance"] * told["value"] * (1 - (1 + s) * math.exp(-s)), rel=1e-6
+        )
+        assert told["due"] == pytest.approx(told["last"] + told["crossing_age"])
+
+    def test_crawls_and_versions(self, filled: SqliteStore, program: Visitor) -> None:
+        assert program.get("/api/v1/sources/1/crawls?limit=2").json[0]["outcome"] in ("new", "unchanged")
+        assert program.get("/api/v1/sources/11/versions").json[0]["diff"].startswith("@@")
+
+    def test_whatif_more_budget_brings_more(self, filled: SqliteStore, program: Visitor) -> None:
+        told = program.get("/api/v1/whatif?budget=400/day").json
+        assert told["then"]["captured"] > told["now"]["captured"]
+        assert told["then"]["price"] < told["now"]["price"]
+        assert told["movers"][0]["interval_then"] < told["movers"][0]["interval_now"]
+
+    def test_status(self, filled: SqliteStore, program: Visitor) -> None:
+        told = program.get("/api/v1/status").json
+        assert told["sources"] == {"active": 11, "paused": 1, "retired": 0}
+        assert told["crawler"] is None
+
+
+class TestFeedback:
+    def test_counts_of_others_are_taken(self, filled: SqliteStore, program: Visitor) -> None:
+        clicks = [{"item": 1, "time": NOW - 60, "count": 40}, {"item": 1, "count": 2}, {"item": 999_999}]
+        assert program.send("POST", "/api/v1/feedback", {"clicks": clicks}).json == {"counted": 2}
+        item = filled.item(1)
+        assert item is not None
+        assert filled.click_totals(item.source).clicks == 42
+
+    @pytest.mark.parametrize(
+        "click", [{}, {"item": 0}, {"item": 1, "count": 0}, {"item": 1, "count": 10**9}, {"item": 1, "time": -1}]
+    )
+    def test_nonsense_is_refused(self, filled: SqliteStore, program: Visitor, click: dict[str, object]) -> None:
+        assert program.send("POST", "/api/v1/feedback", {"clicks": [click]}).status == 422
+
+
+class TestTrouble:
+    @pytest.mark.parametrize(
+        "body",
+        [b"", b"{", b"[]", b"null", b'{"url": "\\ud800"}', b'{"url": 1}', b'{"url": "x", "evil": 1}', b"\xff\xfe",
+         b'{"url": "https://a.example", "importance": 1e999}', b'{"\\ud800": 1}', b"[" * 10_000],
+    )  # fmt: skip
+    def test_a_bad_body_is_told_what_is_wrong(self, store: SqliteStore, program: Visitor, body: bytes) -> None:
+        answer = program.ask("POST", "/api/v1/sources", body, {"content-type": "application/json"})
+        assert answer.status in (400, 422)
+        assert answer.json["error"]["detail"]
+        assert store.count() == 0
+
+    @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/sources/0", "/api/v1/sources/9", "/api/v2/sources"])
+    def test_errors_are_json(self, program: Visitor, path: str) -> None:
+        answer = program.get(path)
+        assert answer.status in (404, 422)
+        assert answer.json["error"]["status"] == answer.status
+
+    def test_a_store_that_is_gone_is_said_so(self, store: SqliteStore, program: Visitor) -> None:
+        store.close()
+        assert program.get("/api/v1/sources").status == 503
+        assert program.get("/readyz").status == 503
+        assert program.get("/healthz").status == 200
+        assert "closed" in program.get("/sources").text
+
+    def test_openapi_describes_it(self, program: Visitor) -> None:
+        told = program.get("/api/v1/openapi.json").json
+        assert "/api/v1/sources/{id}" in told["paths"]
+        assert all(path.startswith("/api/v1/") for path in told["paths"])
+        assert "Infinity" not in json.dumps(told)
+
+
+class TestMetrics:
+    def test_names_are_documented_and_labels_bounded(self, filled: SqliteStore, program: Visitor) -> None:
+        from pathlib import Path
+
+        program.get("/nowhere/https://evil.example")
+        program.get("/sources/7")
+        text = program.get("/metrics").text
+        documented = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
+        for line in text.splitlines():
+            if line.startswith("# TYPE"):
+                name = line.split()[2]
+                assert f"`{name}`" in documented, name
+        assert 'recrawl_sources{state="active"} 11.0' in text
+        assert "evil" not in text
+        assert 'route="/sources/{id:int}"' in text
