@@ -5,23 +5,28 @@ Nothing here fetches. The caller asks what is due, fetches it as it likes, and r
 
 from __future__ import annotations
 
+import heapq
+import math
 import random
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config, Politeness
+from recrawl.config.settings import Scope
 from recrawl.crawl.intents import Intent
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
-from recrawl.crawl.settling import Lesson, Settled, blind_worth, dated_worth
+from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
+from recrawl.crawl.settling import Settled
 from recrawl.errors import ContractError, ParameterError
-from recrawl.store.base import Batch, Crawl, Outcome, Price, Settlement, Source, Store
+from recrawl.store.base import Batch, Price, Progress, Settlement, Source, Store
 from recrawl.store.opening import open_store
 from recrawl.units import parse_duration
 from recrawl.wiring import make_decider, owner
@@ -29,6 +34,8 @@ from recrawl.wiring import make_decider, owner
 Moment = float | datetime
 ACCOUNTS_S = 60.0
 """Time between two lines of the price history, and two writes of the learner's shared record."""
+TERMS = ("importance", "half_life", "max_age", "cost", "tags", "memo")
+"""What may be said about a key."""
 
 
 class Scheduler:
@@ -41,6 +48,11 @@ class Scheduler:
         half_life, max_age: of sources that are given none: how fast news fades, and how old a source may get
         min_interval: no key comes back sooner
         burst: fetches that may be saved up; by default one second's worth, and at least 1
+        scope: what shares holds and `parallel_per_host`: every key by itself ("url"), or, where keys are URLs, those of
+            one "host" or registrable "domain"
+        parallel_per_host: so many keys of one scope may be in flight
+        write_every: reports may wait so long to be written, several in one transaction; what is waiting when the
+            process dies is lost. By default each is written before `report` returns
 
     A key handed out by `due` is in flight until it is reported or released. One scheduler (or crawler) at a time works
     on a store; `recrawl status` and `recrawl explain` may look on.
@@ -67,9 +79,15 @@ class Scheduler:
         max_age: str | float = "30d",
         min_interval: str | float = "1s",
         burst: float | None = None,
+        scope: Scope = "url",
+        parallel_per_host: int = 1,
+        write_every: str | float = 0.0,
         clock: Clock | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
+        politeness = Politeness(
+            scope=scope, delay="0s", min_interval=str(min_interval), parallel_per_host=parallel_per_host
+        )
         self._config = msgspec.convert(
             {
                 "budget": str(budget),
@@ -77,18 +95,27 @@ class Scheduler:
                 "objective": objective,
                 "half_life": str(half_life),
                 "max_age": str(max_age),
-                "politeness": Politeness(scope="url", delay="0s", min_interval=str(min_interval)),
+                "politeness": politeness,
             },
             Config,
             from_attributes=True,
         )
+        self._write_every_s = parse_duration("write_every", write_every)
+        purse = Purse(self._config.budget_per_s, self._config.burst_requests, self.clock)
         self._store = open_store(str(store)) if isinstance(store, str | Path) else store
         now = self.clock.now()
         self._store.claim(owner(), now)
-        self._purse = Purse(self._config.budget_per_s, self._config.burst_requests, self.clock)
-        slots = Slots(self._config.politeness, now, random.Random())
-        self._decider = make_decider(self._config, self._store, slots, now)
+        self._purse = purse
+        self._slots = Slots(politeness, now, random.Random())
+        self._revision = self._store.revision()
+        self._decider = make_decider(self._config, self._store, self._slots, now)
         self._flying: dict[str, Intent] = {}
+        self._frees = sorted(self._decider.held(now))
+        self._tried: float | None = None
+        """Tokens there were when nothing was due; None if something may have become due since."""
+        self._waiting = Batch()
+        self._waiting_since = now
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
 
     # -- the catalogue
@@ -102,28 +129,51 @@ class Scheduler:
         max_age: str | float | None = None,
         cost: float = 1.0,
         tags: Sequence[str] = (),
+        memo: str = "",
     ) -> bool:
-        """Take in a key, or change the terms of one that is there; whether it is new."""
-        for name, number in (("importance", importance), ("cost", cost)):
-            if not 0.0 < number < float("inf"):
+        """Take in a key, or change the terms of one that is there; whether it is new.
+
+        `memo` is any text the fetcher wants to find again with the key.
+        """
+        times: dict[str, Any] = {"half_life": half_life, "max_age": max_age}
+        return self.add_many({key: times | {"importance": importance, "cost": cost, "tags": tags, "memo": memo}})[key]
+
+    def add_many(self, keys: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
+        """Take in keys with their terms, in one transaction; which of them are new.
+
+        Terms left out are the usual ones for a new key, and stay as they are for one that is there.
+        """
+        wanted = [self._line(key, terms) for key, terms in keys.items()]
+        added = self._store.add(wanted)
+        ids = [each.id for each in added]
+        there = {line.id: line for line in self._store.sources(ids=ids)}
+        edits = []
+        for line, each, given in zip(wanted, added, keys.values(), strict=True):
+            terms = {name: getattr(line, name) for name in given}
+            if any(getattr(there[each.id], name) != value for name, value in terms.items()):
+                there[each.id] = msgspec.structs.replace(there[each.id], **terms)
+                edits.append(there[each.id])
+        if edits:
+            self._store.edit(edits)
+        self._decider.admit([there[number] for number in ids], self._store.progress(ids))
+        self._tried = None
+        return {line.url: each.new for line, each in zip(wanted, added, strict=True)}
+
+    def _line(self, key: str, terms: Mapping[str, Any]) -> Source:
+        for name in terms:
+            if name not in TERMS:
+                raise ParameterError("terms", f"some of {', '.join(TERMS)}", repr(name))
+        line = Source(url=str(key), kind="key", added=self.clock.now())
+        for name in ("importance", "cost"):
+            number = terms.get(name, 1.0)
+            if not isinstance(number, int | float) or isinstance(number, bool) or not 0.0 < number < math.inf:
                 raise ParameterError(name, "a finite number > 0", number)
-        terms = {
-            "importance": float(importance),
-            "half_life": None if half_life is None else parse_duration("half_life", half_life),
-            "max_age": None if max_age is None else parse_duration("max_age", max_age),
-            "cost": float(cost),
-            "tags": tuple(tags),
-        }
-        wanted = Source(url=str(key), kind="key", added=self.clock.now(), **terms)  # type: ignore[arg-type]
-        (added,) = self._store.add([wanted])
-        line = self._store.source(added.id)
-        assert line is not None
-        if not added.new and any(getattr(line, name) != value for name, value in terms.items()):
-            self._store.edit([msgspec.structs.replace(line, **terms)])
-            line = self._store.source(added.id)
-            assert line is not None
-        self._decider.admit([line], self._store.progress([added.id]))
-        return added.new
+            setattr(line, name, float(number))
+        for name in ("half_life", "max_age"):
+            time = terms.get(name)
+            setattr(line, name, None if time is None else parse_duration(name, time))
+        line.tags, line.memo = tuple(map(str, terms.get("tags", ()))), str(terms.get("memo", ""))
+        return line
 
     def remove(self, key: str) -> bool:
         """Forget a key; whether it was there."""
@@ -135,6 +185,28 @@ class Scheduler:
         self._flying.pop(str(key), None)
         return True
 
+    def refresh(self) -> bool:
+        """Follow what others edited in the catalogue meanwhile (`recrawl add`, the web page); whether there was any."""
+        revision = self._store.revision()
+        if revision == self._revision:
+            return False
+        since, self._revision = self._revision, revision
+        self._decider.dismiss(self._store.removed(since))
+        edited = self._store.sources(since_revision=since)
+        self._decider.admit(edited, self._store.progress([line.id for line in edited]))
+        self._tried = None
+        return True
+
+    def source(self, key: str) -> Source | None:
+        """What is said about a key, its memo included; None for one that is not there."""
+        number = self._decider.number(str(key))
+        return None if number is None else self._decider.source(number)
+
+    def progress(self, key: str) -> Progress | None:
+        """What fetching a key has led to so far, its validators included; None for one that is not there."""
+        number = self._decider.number(str(key))
+        return None if number is None else self._decider.progress(number)
+
     def __len__(self) -> int:
         return len(self._decider)
 
@@ -145,17 +217,42 @@ class Scheduler:
 
     def due(self, limit: int | None = None) -> list[str]:
         """The keys to fetch now, most wanted first, as far as the budget goes; empty if it is to be waited."""
-        now = self.clock.now()
-        tokens = self._purse.available() if limit is None else min(self._purse.available(), float(limit))
+        now, dearest = self.clock.now(), self._decider.dearest()
+        self._purse.make_room(dearest)
+        available = self._purse.available()
+        tokens = available if limit is None else min(available, max(float(limit), dearest))
         intents = self._decider.choose(now, tokens) if tokens >= 1.0 - 1e-9 else []
+        if limit is not None and len(intents) > limit:
+            self._decider.give_back(intents[limit:], now)
+            intents = intents[:limit]
         if intents:
             self._purse.spend(self._decider.cost(intents))
+        elif tokens >= 1.0 - 1e-9:
+            self._tried = tokens
         self._flying.update((intent.source.url, intent) for intent in intents)
         return [intent.source.url for intent in intents]
 
-    def wait_s(self) -> float:
-        """Seconds until the budget allows another fetch; 0 if it does now."""
-        return 0.0 if self._purse.available() >= 1.0 else self._purse.wait_s()
+    def wait_s(self, requests: float = 1.0) -> float:
+        """Seconds until there may be something due: the budget allows so many requests, and nothing known holds
+        every key; 0 for now, inf if a report or a new key has to come first."""
+        available = self._purse.available()
+        if available < requests:
+            return self._purse.wait_s(requests)
+        if self._tried is None:
+            return 0.0
+        now = self.clock.now()
+        if self._frees and self._frees[0] <= now:
+            while self._frees and self._frees[0] <= now:
+                heapq.heappop(self._frees)
+            self._tried = None
+            return 0.0
+        held = self._frees[0] - now if self._frees else math.inf
+        dearest = self._decider.dearest()
+        if self._tried < dearest:
+            if available >= self._tried + 1.0:
+                return 0.0
+            held = min(held, self._purse.wait_s(min(self._tried + 1.0, dearest)))
+        return held
 
     def spend(self, requests: float = 1.0) -> bool:
         """Pay for a request beyond the fetch itself (a redirect, a retry); False if the budget has nothing left."""
@@ -164,63 +261,124 @@ class Scheduler:
         self._purse.spend(requests)
         return True
 
+    def heed(self, key: str, status: int, retry_after: str | None = None) -> float:
+        """Tell the status of an answer from the host of a key (with `scope="url"`: of the key itself).
+
+        After 429 and 503 it is left alone for as long as the Retry-After header asks, a week at most, or for a back-off
+        that doubles; seconds for which it is held, 0 if it is not.
+        """
+        now, scope = self.clock.now(), self._slots.key_of(str(key))
+        self._slots.answered(scope, status, retry_after, now)
+        until, _ = self._slots.held(scope, now)
+        if until <= now:
+            return 0.0
+        self._decider.heed(str(key), now)
+        self._free_at(until)
+        with self._lock:
+            self._waiting.holds += self._slots.drain_holds()
+        return until - now
+
     def report(
         self,
         key: str,
         *,
         changed: bool | None = None,
+        digest: str = "",
         published: Iterable[Moment] | None = None,
         new: int = 0,
+        listed: Iterable[tuple[str, Moment | None]] | None = None,
         failed: bool = False,
+        refused: bool = False,
+        gone: bool = False,
         hold: str | float | None = None,
         error: str = "",
-    ) -> None:
-        """Say what a fetch brought.
+        answer: Answer = NO_ANSWER,
+    ) -> Settlement:
+        """Say what a fetch brought; returns what that led to, for those who want to know.
 
         Parameters
             changed: whether a page differed from the last fetch (on a first one, whatever it is, only the baseline)
+            digest: instead, any text that differs when the page does; it is compared with that of the last fetch
             published: publication times of the items that were new; on a first fetch all those listed
             new: new items without a date
+            listed: instead, name and publication time (or None) of all items there are now; they are compared with
+                those of the last fetch
             failed: nothing was brought; the key is as wanted as before, after a back-off or `hold`
+            refused: nothing was brought because it is not allowed (robots.txt); the back-off is longer
+            gone: it will not come back (410): the key is retired
             hold: do not hand the key out for so long (Retry-After)
+            answer: what to keep of the requests
         """
         intent = self._flying.pop(str(key), None)
         if intent is None:
             raise ContractError(f"{key!r} was not handed out by due(), or was reported before")
-        now = self.clock.now()
+        now, terms = self.clock.now(), self._decider.terms
         wait = None if hold is None else parse_duration("hold", hold)
-        if failed:
-            settled = self._failure(intent, now, wait, error)
+        if failed or refused or gone:
+            reason = error or "the fetch failed"
+            failure = Failure(error=reason, refused=refused, gone=gone, hold_s=wait, answer=answer)
+            settled = settle_failure(intent, failure, now, terms)
         else:
-            times = None if published is None else [_seconds(moment) for moment in published]
-            settled = self._success(intent, now, wait, changed, times, new)
-        settlements = self._decider.absorb([intent.number], [settled], now)
-        self._store.commit(Batch(settlements=settlements))
-        self._decider.forget_records(settlements)
-        self._requests += 1
-        self._captured += settlements[0].crawl.captured
-        self._errors += int(failed)
-        if now - self._accounted >= ACCOUNTS_S:
-            self._keep_accounts(now)
+            told = Report(
+                changed=changed,
+                digest=digest,
+                published=None if published is None else [_seconds(moment) for moment in published],
+                new=new,
+                listed=None if listed is None else [(name, _when(moment)) for name, moment in listed],
+                hold_s=wait,
+                answer=answer,
+            )
+            settled = settle_report(intent, told, now, terms)
+        return self._settle(intent, settled, now)
 
     def release(self, key: str) -> None:
         """A key was not fetched after all: it is as wanted as before. What it cost is not given back."""
         intent = self._flying.pop(str(key), None)
         if intent is not None:
             self._decider.give_back([intent], self.clock.now())
+            self._tried = None
+
+    @property
+    def in_flight(self) -> int:
+        """How many keys are handed out."""
+        return len(self._flying)
 
     @property
     def price(self) -> float:
         """What the last fetch had to be worth; NaN before the first."""
         return self._decider.policy.price
 
+    # -- writing
+
+    @property
+    def unwritten(self) -> int:
+        """Reports waiting to be written."""
+        return len(self._waiting.settlements)
+
+    def flush(self) -> None:
+        """Write what waits to be written. May be called from another thread than everything else."""
+        with self._writing:
+            with self._lock:
+                batch, self._waiting = self._waiting, Batch()
+                self._waiting_since = self.clock.now()
+            try:
+                self._store.commit(batch)
+            except BaseException:
+                with self._lock:
+                    self._waiting = _joined(batch, self._waiting)
+                raise
+            self._decider.forget_records(batch.settlements)
+
     def close(self) -> None:
         """Give keys in flight back, write what is left to write, and let others have the store."""
         for key in list(self._flying):
             self.release(key)
         self._keep_accounts(self.clock.now())
-        self._store.release()
-        self._store.close()
+        try:
+            self.flush()
+        finally:
+            self._store.release()
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -232,59 +390,26 @@ class Scheduler:
 
     # -- what a report leads to
 
-    def _success(
-        self, intent: Intent, now: float, wait: float | None, changed: bool | None, times: list[float] | None, new: int
-    ) -> Settled:
-        terms, source, before = self._decider.terms, intent.source, intent.progress
-        half_life = source.half_life or terms.half_life_s
-        first = before.last is None
-        captured, count = 0.0, new + len(times or ())
-        if not first and before.last is not None:
-            captured = dated_worth(source.importance, now, times or [], half_life, terms.ephemeral)
-            blind = new + (1 if changed and times is None and not new else 0)
-            captured += blind * blind_worth(source.importance, now - before.last, half_life, terms.ephemeral)
-        if times is None and not new:
-            lesson = Lesson("page", changed=bool(changed) and not first)
-            count = int(lesson.changed)
-        else:
-            lesson = Lesson("items", published=times or [], new=0 if first else new)
-        outcome: Outcome = "first" if first else "unchanged" if not count else "changed" if changed else "new"
-        progress = msgspec.structs.replace(
-            before,
-            last=now,
-            visits=before.visits + 1,
-            failures=0,
-            held_until=0.0 if wait is None else now + wait,
-            held_by="" if wait is None else "asked to wait",
-            captured=before.captured + captured,
-        )
-        crawl = self._crawl(intent, now, outcome, new=count, captured=captured)
-        until = now + max(terms.min_interval_s, wait or 0.0)
-        return Settled(Settlement(crawl=crawl, progress=progress), lesson, until)
+    def _settle(self, intent: Intent, settled: Settled, now: float) -> Settlement:
+        (settlement,) = self._decider.absorb([intent.number], [settled], now)
+        self._decider.leave_hosts([intent], now)
+        self._free_at(settled.hold_until)
+        self._tried = None
+        self._requests += settlement.crawl.requests
+        self._captured += settlement.crawl.captured
+        self._errors += int(settlement.crawl.outcome in ("failed", "refused"))
+        with self._lock:
+            self._waiting.settlements.append(settlement)
+        if now - self._accounted >= ACCOUNTS_S:
+            self._keep_accounts(now)
+        if now - self._waiting_since >= self._write_every_s:
+            self.flush()
+        return settlement
 
-    def _failure(self, intent: Intent, now: float, wait: float | None, error: str) -> Settled:
-        terms, before = self._decider.terms, intent.progress
-        failures = before.failures + 1
-        back_off = min(terms.backoff_s * 2.0 ** min(failures - 1, 40), terms.max_backoff_s)
-        until = now + (back_off if wait is None else wait)
-        reason = error or "the fetch failed"
-        progress = msgspec.structs.replace(before, failures=failures, held_until=until, held_by=reason)
-        crawl = self._crawl(intent, now, "failed", error=reason)
-        return Settled(Settlement(crawl=crawl, progress=progress), Lesson("failed"), until)
-
-    def _crawl(
-        self, intent: Intent, now: float, outcome: Outcome, *, new: int = 0, captured: float = 0.0, error: str = ""
-    ) -> Crawl:
-        return Crawl(
-            source=intent.source.id,
-            at=now,
-            outcome=outcome,
-            new=new,
-            captured=captured,
-            index=intent.index,
-            price=intent.price,
-            error=error,
-        )
+    def _free_at(self, moment: float) -> None:
+        """Somebody may be due at that time who is not now."""
+        if math.isfinite(moment):
+            heapq.heappush(self._frees, moment)
 
     def _keep_accounts(self, now: float) -> None:
         price = Price(
@@ -295,8 +420,23 @@ class Scheduler:
             captured=self._captured,
             errors=self._errors,
         )
-        self._store.commit(Batch(price=price, shared=self._decider.policy.shared()))
+        with self._lock:
+            self._waiting.price, self._waiting.shared = price, self._decider.policy.shared()
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
+
+
+def _joined(first: Batch, then: Batch) -> Batch:
+    """Two batches as one."""
+    return Batch(
+        settlements=first.settlements + then.settlements,
+        holds=first.holds + then.holds,
+        price=then.price or first.price,
+        shared=then.shared or first.shared,
+    )
+
+
+def _when(moment: Moment | None) -> float | None:
+    return None if moment is None else _seconds(moment)
 
 
 def _seconds(moment: Moment) -> float:

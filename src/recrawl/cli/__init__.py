@@ -33,6 +33,7 @@ COMMANDS = {
     "vacuum": "recrawl.cli.vacuum",
     "config": "recrawl.cli.config",
     "run": "recrawl.cli.run_",
+    "serve": "recrawl.cli.serve",
     "reproduce": "recrawl.cli.reproduce",
     "replay": "recrawl.cli.replay",
     "synthweb": "recrawl.cli.synthweb",

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
               help="Standard deviation of the logarithm of the rates.")  # fmt: skip
 @click.option("--half-life", type=click.FloatRange(min=0, min_open=True), default=6.0, show_default=True,
               help="Virtual hours in which an item loses half its interest.")  # fmt: skip
+@click.option("--half-life-spread", type=click.FloatRange(min=0), default=0.0, show_default=True,
+              help="Standard deviation of the logarithm of the half-lives.")  # fmt: skip
+@click.option("--interest-spread", type=click.FloatRange(min=0), default=0.0, show_default=True,
+              help="Standard deviation of the logarithm of what items are worth.")  # fmt: skip
 @click.option("--window", type=click.IntRange(min=1), default=20, show_default=True, help="Items a document shows.")
 @click.option("--forbidden", type=click.FloatRange(0, 1), default=0.0, help="Share of sources robots.txt forbids.")
 @click.option("--crawl-delay", type=click.FloatRange(min=0), default=None, help="Seconds, in every robots.txt.")
@@ -53,6 +57,8 @@ def command(
     rate: float,
     rate_spread: float,
     half_life: float,
+    half_life_spread: float,
+    interest_spread: float,
     window: int,
     forbidden: float,
     crawl_delay: float | None,
@@ -88,6 +94,8 @@ def command(
         median_rate=rate,
         rate_spread=rate_spread,
         half_life_h=half_life,
+        half_life_spread=half_life_spread,
+        interest_spread=interest_spread,
         window=window,
         forbidden_share=forbidden,
         crawl_delay_s=crawl_delay,

@@ -38,6 +38,7 @@ class Decider:
         self._group: dict[str, int] = {}
         self._keys: list[str] = []
         self._busy: dict[int, int] = {}
+        self._dearest = 1.0
         self.once = False
         """Fetch no source a second time."""
         self._flying: set[int] = set()
@@ -103,6 +104,12 @@ class Decider:
         """How far a source has got, by the policy's number."""
         return self._progress[number]
 
+    def held(self, now: float) -> list[float]:
+        """When the holds of single sources and of hosts end that still stand, Unix seconds."""
+        own = (self._progress[number].held_until for number in self._number.values())
+        hosts = (self.slots.free_at(key) for key in self._keys)
+        return [until for until in (*own, *hosts) if now < until < math.inf]
+
     def ready(self, now: float) -> set[int]:
         """The policy's numbers of all sources that nothing of their own holds back."""
         return {
@@ -136,6 +143,10 @@ class Decider:
         self._hold_hosts([self._host[n] for n in chosen.tolist()], now)
         return intents
 
+    def dearest(self) -> float:
+        """What the dearest crawl of the catalogue costs; 1 for an empty one."""
+        return self._dearest
+
     def cost(self, intents: Iterable[Intent]) -> float:
         """What these crawls spend at least."""
         return sum(intent.source.cost for intent in intents)
@@ -146,6 +157,12 @@ class Decider:
             self.policy.release(np.array([intent.number for intent in intents]))
             self._flying.difference_update(intent.number for intent in intents)
             self.leave_hosts(intents, now)
+
+    def heed(self, url: str, now: float) -> None:
+        """Politeness has something new to say about the host of an URL: keep to it from now on."""
+        group = self._group.get(self.slots.key_of(url))
+        if group is not None:
+            self._hold_hosts([group], now)
 
     # -- settling
 
@@ -289,6 +306,7 @@ class Decider:
         chosen = [self._sources[n] for n in ids.tolist()]
         if not chosen:
             return
+        self._dearest = max(self._dearest, *(source.cost for source in chosen))
         self.policy.configure(
             ids,
             importance=np.array([s.importance for s in chosen]),

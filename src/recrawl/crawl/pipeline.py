@@ -102,6 +102,7 @@ class Crawler:
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._closing = False
         self._left: set[int] | None = None
         self._priced: tuple[int, float, int] = (0, 0.0, 0)
         self._log = structlog.get_logger("recrawl")
@@ -150,8 +151,9 @@ class Crawler:
         for task in [*others, *self._visits]:
             task.cancel()
         self._stopping.set()
-        self._news.set()
         await asyncio.gather(*others, *self._visits, return_exceptions=True)
+        self._closing = True
+        self._news.set()
         try:
             await settling
             await self._in_store(lambda: self._store.commit(self._accounts(with_record=True)))
@@ -186,7 +188,8 @@ class Crawler:
             self.tally.trouble = ""
         if room <= 0 or self.tally.trouble:
             return IDLE_S, 0
-        tokens = min(self._purse.available(), float(room))
+        self._purse.make_room(self._decider.dearest())
+        tokens = min(self._purse.available(), max(float(room), self._decider.dearest()))
         if tokens < 1.0 - 1e-9:
             return min(self._purse.wait_s(), IDLE_S), 0
         left, self._left_hosts = self._left_hosts, []
@@ -264,16 +267,15 @@ class Crawler:
     # -- settling
 
     async def _settle_for_ever(self) -> None:
-        while True:
+        """Settle what is finished, until closing and nothing is left."""
+        while not (self._closing and not self._finished):
             await self._news.wait()
-            if not self._stopping.is_set():
+            if not self._closing:
                 await asyncio.sleep(self._pace.batch_s)
             self._news.clear()
             visits, self._finished = self._finished, []
             if visits:
                 await self._settle(visits)
-            elif self._stopping.is_set() and not self._visits:
-                return
 
     async def _settle(self, visits: list[Visit]) -> None:
         await self._persist(lambda: self._look_up(visits))

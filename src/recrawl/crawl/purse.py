@@ -20,6 +20,12 @@ class Purse:
         self.spent = 0.0
         self.waiting = 0
 
+    def make_room(self, cost: float) -> None:
+        """A crawl may cost so much: the burst must be able to hold it, or nothing would be bought ever again."""
+        if cost > self.burst:
+            self.burst = cost
+            self._bucket.widen(cost)
+
     def available(self) -> float:
         """Tokens that may be spent on new crawls now."""
         if self.waiting:

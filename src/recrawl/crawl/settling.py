@@ -15,6 +15,7 @@ from recrawl.crawl.diffs import unified
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest
 from recrawl.crawl.intents import Terms, Visit
+from recrawl.learning.censoring import missed_items
 from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key
 
 MOVES_BELIEVED = 2
@@ -23,8 +24,6 @@ FAILURES_NOTED = 3
 """So many failures in a row are noted in the catalogue."""
 REFUSED_S = 3600.0
 """The first wait of a source whose robots.txt (or address) forbids it; doubled up to a day."""
-MOST_MISSED = 20.0
-"""A feed is believed to have published at most so many times what it listed."""
 GONE, NOT_MODIFIED = 410, 304
 BUSY = (429, 503)
 FAILING = "failing: "
@@ -135,18 +134,13 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
 
 
 def _missed(visit: Visit, keys: list[int], fresh: int) -> tuple[bool, int]:
-    """Whether items came and went unseen, and how many, from how long the listed ones took to come."""
+    """Whether items came and went unseen since the last visit, and about how many."""
     before, findings = visit.intent.progress, visit.findings
+    assert findings is not None
     if before.last is None or not before.listing or not keys or fresh < len(keys):
         return False, 0
-    assert findings is not None
     dates = [item.published for item in findings.items if item.published is not None]
-    if findings.kind != "feed" or len(dates) < 2:
-        return True, 0
-    span, gap = visit.at - min(dates), visit.at - before.last
-    if span <= 0.0 or span >= gap:
-        return True, 0
-    return True, int(len(keys) * (min(gap / span, MOST_MISSED) - 1.0))
+    return True, missed_items(dates, len(dates), before.last, visit.at) if findings.kind == "feed" else 0
 
 
 def _page(visit: Visit, terms: Terms) -> Settled:

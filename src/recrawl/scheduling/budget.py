@@ -139,6 +139,10 @@ class TimedBucket(_Purse):
             self._balance = min(self._balance + income, self._capacity)
             self._filled_ns = moment
 
+    def widen(self, burst: Amount) -> None:
+        """Let at least so many tokens be saved up: what a single crawl costs must fit."""
+        self._capacity = max(self._capacity, self._price(burst))
+
     def ready_at(self, cost: Amount = 1) -> float:
         """The earliest moment at which `cost` tokens will be there; inf if they never can be."""
         price = self._price(cost)

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recrawl.kernels.continuous_index import continuous_index
+from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import Policy
-from recrawl.records import FloatArray, Sources, Visits
+from recrawl.learning.censoring import missed_items
+from recrawl.records import FloatArray, Visits
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +45,18 @@ class Publications:
         span = self.end - self.start
         return np.array([np.count_nonzero((t > self.start) & (t <= self.end)) for t in self.times]) / span
 
-    def sources(self, slot_s: float) -> Sources:
-        """The same as a catalogue for policies that need to know it, in slots of so many seconds."""
-        return Sources.ephemeral(
-            arrival_rate=np.maximum(self.rates(), 1e-12) * slot_s,
-            interest=self.interest,
-            decay=np.log(2.0) / self.half_life_s * slot_s,
-        )
+
+class Oracle(RankedPolicy):
+    """The highest index, with the rates that come true and the half-lives that are."""
+
+    def __init__(self, published: Publications) -> None:
+        super().__init__()
+        self.fading = np.log(2.0) / published.half_life_s
+        self.value = published.rates() * published.interest / self.fading
+
+    def rank(self, now: float, states: FloatArray | None) -> FloatArray:
+        """The index; of a source never crawled, what it is worth once ripe."""
+        return np.asarray(continuous_index(self.value, self.fading, now - self.last))
 
 
 @dataclass(frozen=True)
@@ -64,23 +72,24 @@ class Result:
         return self.captured / max(self.fetches, 1)
 
 
-def compete(policy: Policy, published: Publications, budget_per_s: float, sources: Sources | None = None) -> Result:
+def compete(policy: Policy, published: Publications, budget_per_s: float) -> Result:
     """Run a policy over the whole contest."""
     count = len(published)
-    policy.start(count, published.start, sources=sources)
+    policy.start(count, published.start)
     last = np.full(count, -np.inf)
     captured, fetches, slot = 0.0, 0, 1.0 / budget_per_s
     for k in range(1, int((published.end - published.start) * budget_per_s) + 1):
         now = published.start + k * slot
-        chosen = policy.choose(now if sources is None else float(k), 1.0)
+        chosen = policy.choose(now, 1.0)
         fetches += len(chosen)
         for i in chosen.tolist():
             shown = published.times[i]
             end = int(np.searchsorted(shown, now, side="right"))
             listed = shown[max(end - int(published.window[i]), 0) : end]
             new = listed[listed > last[i]]
+            missed = missed_items(listed, len(new), last[i], now)
             if last[i] > -np.inf:
                 captured += float(published.interest[i] * np.sum(2.0 ** ((new - now) / published.half_life_s[i])))
             last[i] = now
-            policy.observe(Visits(np.array([i]), now if sources is None else float(k), published=[new]))
+            policy.observe(Visits(np.array([i]), now, published=[new], new=np.array([missed])))
     return Result(captured, fetches)
