@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 import structlog
@@ -28,7 +28,7 @@ from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.tally import Tally
 from recrawl.errors import StoreError
-from recrawl.store.base import Batch, Price, Store, item_key
+from recrawl.store.base import Batch, Price, Store, item_key, keys_in
 
 Answer = TypeVar("Answer")
 LAUNCH_S = 0.004
@@ -71,7 +71,7 @@ class Reading:
 
     digest: Literal["text", "raw"] = "text"
     keep_text: int = 200_000
-    switches: HintSwitches = HintSwitches()
+    switches: HintSwitches = field(default_factory=HintSwitches)
 
 
 class Crawler:
@@ -295,7 +295,7 @@ class Crawler:
         """What settling needs to know from the store: which items are new, what a changed page looked like."""
         listed = []
         for visit in visits:
-            known = _unpacked(visit.intent.progress.listing)
+            known = set(keys_in(visit.intent.progress.listing))
             listed.append((visit.intent.source.id, [key for key in visit.keys if key not in known]))
         for visit, unseen in zip(visits, self._store.unseen(listed), strict=True):
             visit.unseen = unseen
@@ -372,7 +372,3 @@ class Crawler:
             errors=tally.failed - errors,
         )
         return Batch(price=price, shared=self._decider.policy.shared() if with_record else None)
-
-
-def _unpacked(listing: bytes) -> set[int]:
-    return {int.from_bytes(listing[k : k + 8], "big", signed=True) for k in range(0, len(listing), 8)}

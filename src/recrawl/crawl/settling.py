@@ -16,7 +16,7 @@ from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.learning.censoring import missed_items
-from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key
+from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key, packed
 
 MOVES_BELIEVED = 2
 """A permanent redirect seen so often in a row moves the source."""
@@ -121,7 +121,7 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
             captured += gain
         events.append(item_event(source, item, 0.0 if first else gain, visit.at))
     progress = _answered(visit)
-    progress.listing = b"".join(key.to_bytes(8, "big", signed=True) for key in keys)
+    progress.listing = packed(keys)
     progress.captured += captured
     dated = [found.published for _, found in fresh if found.published is not None]
     if first and not dated and findings.hints.period_s:

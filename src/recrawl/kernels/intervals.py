@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-
 WIDEST = 1e100
 """The largest ratio of standard deviation to mean that is told apart: beyond it, nothing is known."""
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from recrawl.kernels.continuous_index import continuous_index
+from recrawl.learning.censoring import missed_items
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import Policy
-from recrawl.learning.censoring import missed_items
 from recrawl.records import FloatArray, Visits
 
 
