@@ -1,0 +1,208 @@
+"""What one visit leads to, case by case."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import pytest
+
+from recrawl.crawl.courier import Delivery
+from recrawl.crawl.findings import Findings, FoundItem, Hints
+from recrawl.crawl.intents import Intent, Terms, Visit
+from recrawl.crawl.settling import settle
+from recrawl.crawl.transport import Response
+from recrawl.store.base import Progress, Source, item_key, keys_in, packed
+
+NOW = 1_700_000_000.0
+TERMS = Terms(half_life_s=3600.0, min_interval_s=30.0, backoff_s=60.0, max_backoff_s=3600.0)
+SOURCE = Source(id=7, url="https://a.example/feed", kind="feed", title="A", importance=2.0)
+
+
+def visit(
+    findings=None, *, status=200, source=SOURCE, progress=None, unseen=None, headers=None, previous="", **delivery
+):
+    before = progress or Progress(source=source.id)
+    response = None if status is None else Response(source.url, status, headers or {}, b"x" * 10, 0.1)
+    intent = Intent(0, source, before, "a.example", 0.5, 0.4)
+    made = Visit(intent, NOW, Delivery(response=response, final_url=source.url, requests=2, **delivery), findings)
+    made.keys = [] if findings is None else [item_key(item.key) for item in findings.items]
+    made.unseen = set(made.keys) if unseen is None else {item_key(key) for key in unseen}
+    made.previous = previous
+    return made
+
+
+def feed(*items, **more):
+    found = tuple(FoundItem(key=key, title=key, link=f"https://a.example/{key}", published=at) for key, at in items)
+    return Findings(kind="feed", title="A", items=found, **more)
+
+
+def visited(**more):
+    return Progress(source=7, last=NOW - 7200.0, visits=3, listing=packed([item_key("old")]), **more)
+
+
+def test_a_first_visit_teaches_from_the_backlog_and_captures_nothing():
+    settled = settle(visit(feed(("a", NOW - 100), ("b", NOW - 50))), TERMS)
+    crawl = settled.settlement.crawl
+    assert (crawl.outcome, crawl.new, crawl.captured, crawl.requests) == ("first", 2, 0.0, 2)
+    assert settled.lesson.published == [NOW - 100, NOW - 50]
+    assert [item.title for item in settled.settlement.items] == ["a", "b"]
+    assert keys_in(settled.settlement.progress.listing) == [item_key("a"), item_key("b")]
+
+
+def test_new_items_are_worth_importance_times_what_has_not_faded():
+    settled = settle(visit(feed(("a", NOW - 3600), ("old", NOW - 9999)), progress=visited(), unseen=["a"]), TERMS)
+    assert settled.settlement.crawl.captured == pytest.approx(2.0 * 0.5)
+    assert settled.settlement.crawl.outcome == "new"
+    assert settled.lesson.published == [NOW - 3600]
+    assert len(settled.settlement.events) == 1
+
+
+def test_undated_items_are_worth_the_average_over_the_gap():
+    settled = settle(visit(feed(("a", None), ("old", None)), progress=visited(), unseen=["a"]), TERMS)
+    decayed = 2.0 * math.log(2.0)
+    assert settled.settlement.crawl.captured == pytest.approx(2.0 * (1 - math.exp(-decayed)) / decayed)
+    assert (settled.lesson.published, settled.lesson.new) == ([], 1)
+
+
+def test_a_list_with_nothing_known_is_censored_and_what_was_missed_is_estimated():
+    items = [(f"n{k}", NOW - 60.0 * k) for k in range(1, 11)]
+    settled = settle(visit(feed(*items), progress=visited()), TERMS)
+    assert settled.settlement.crawl.censored
+    assert settled.lesson.new == int(10 * (7200 / 600 - 1))
+
+
+def test_a_list_that_reaches_back_to_the_last_visit_is_not_censored():
+    settled = settle(visit(feed(("a", NOW - 1), ("old", NOW - 9000)), progress=visited(), unseen=["a"]), TERMS)
+    assert not settled.settlement.crawl.censored
+    assert settled.lesson.new == 0
+
+
+def test_what_the_publisher_says_of_its_pace_stands_in_for_a_missing_backlog():
+    settled = settle(visit(feed(("a", None), hints=Hints(period_s=3600.0))), TERMS)
+    assert settled.lesson.published == [NOW - 7200.0, NOW - 3600.0]
+
+
+def test_not_modified_keeps_validators_and_listing():
+    before = visited(etag='"1"', modified="yesterday")
+    settled = settle(visit(status=304, progress=before), TERMS)
+    after = settled.settlement.progress
+    assert (after.etag, after.modified, after.listing) == ('"1"', "yesterday", before.listing)
+    assert (settled.settlement.crawl.outcome, after.last, after.visits) == ("unchanged", NOW, 4)
+
+
+def test_validators_of_an_answer_replace_the_old_ones():
+    settled = settle(visit(feed(), progress=visited(etag='"1"', modified="m"), headers={"etag": '"2"'}), TERMS)
+    assert (settled.settlement.progress.etag, settled.settlement.progress.modified) == ('"2"', "")
+
+
+PAGE = Source(id=7, url="https://a.example/page", kind="page")
+
+
+def test_a_changed_page_stores_a_readable_difference():
+    found = Findings(kind="page", text="price 12\nterms", digest="new")
+    settled = settle(visit(found, source=PAGE, progress=visited(digest="old"), previous="price 10\nterms"), TERMS)
+    version = settled.settlement.version
+    assert settled.settlement.crawl.outcome == "changed"
+    assert "-price 10" in version.diff
+    assert "+price 12" in version.diff
+    assert settled.lesson.changed
+
+
+@pytest.mark.parametrize(("digest", "outcome"), [("", "first"), ("same", "unchanged")])
+def test_a_page_without_a_change_is_a_baseline_or_unchanged(digest, outcome):
+    before = Progress(source=7) if not digest else visited(digest=digest)
+    settled = settle(visit(Findings(kind="page", text="t", digest="same"), source=PAGE, progress=before), TERMS)
+    assert settled.settlement.crawl.outcome == outcome
+    assert not settled.lesson.changed
+    assert settled.settlement.events == []
+
+
+def test_failures_in_a_row_wait_twice_as_long_each_and_are_noted():
+    holds, progress = [], visited()
+    for _ in range(3):
+        settled = settle(visit(status=500, progress=progress), TERMS)
+        progress = settled.settlement.progress
+        holds.append(settled.hold_until - NOW)
+    assert 45 <= holds[0] <= 75
+    assert 90 <= holds[1] <= 150
+    assert progress.failures == 3
+    assert settled.settlement.source.note == "failing: HTTP status 500"
+    assert settled.lesson.kind == "failed"
+
+
+def test_back_off_is_bounded():
+    settled = settle(visit(status=None, error="no answer", progress=visited(failures=500)), TERMS)
+    assert settled.hold_until - NOW <= 1.25 * TERMS.max_backoff_s
+
+
+def test_an_answer_forgets_failures_and_their_note():
+    source = msgspec.structs.replace(SOURCE, note="failing: HTTP status 500")
+    settled = settle(visit(feed(("a", NOW)), source=source, progress=visited(failures=5)), TERMS)
+    assert settled.settlement.progress.failures == 0
+    assert settled.settlement.source.note == ""
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_host_is_not_held_against_its_source(status):
+    settled = settle(visit(status=status, progress=visited()), TERMS)
+    assert settled.hold_until == NOW + TERMS.min_interval_s
+
+
+def test_robots_refusals_wait_as_long_as_the_copy_is_good():
+    settled = settle(visit(status=None, refused="robots.txt does not allow it", retry_at=NOW + 500), TERMS)
+    assert settled.settlement.crawl.outcome == "refused"
+    assert settled.hold_until == NOW + 500
+
+
+def test_gone_retires_and_says_so():
+    settled = settle(visit(status=410, progress=visited()), TERMS)
+    assert (settled.settlement.source.state, settled.hold_until) == ("retired", math.inf)
+    assert len(settled.settlement.events) == 1
+
+
+def test_a_permanent_move_is_believed_the_second_time():
+    once = settle(visit(feed(("a", NOW)), progress=visited(), moved_to="https://b.example/feed"), TERMS)
+    assert once.settlement.source is None
+    assert once.settlement.progress.moved_seen == 1
+    twice = settle(visit(feed(("a", NOW)), progress=once.settlement.progress, moved_to="https://b.example/feed"), TERMS)
+    assert twice.settlement.source.url == "https://b.example/feed"
+    assert twice.settlement.source.note == "moved from https://a.example/feed"
+
+
+def test_another_target_begins_the_count_anew():
+    before = visited(moved_to="https://c.example/feed", moved_seen=1)
+    settled = settle(visit(feed(("a", NOW)), progress=before, moved_to="https://b.example/feed"), TERMS)
+    assert settled.settlement.progress.moved_seen == 1
+    assert settled.settlement.source is None
+
+
+def test_the_publisher_can_ask_to_stay_away_longer_but_not_shorter():
+    asked = settle(visit(feed(("a", NOW), hints=Hints(stay_away_s=600.0))), TERMS)
+    assert asked.hold_until == NOW + 600.0
+    assert asked.settlement.progress.held_by
+    eager = settle(visit(feed(("a", NOW), hints=Hints(stay_away_s=1.0))), TERMS)
+    assert eager.hold_until == NOW + TERMS.min_interval_s
+
+
+def test_the_kind_is_detected_once_and_a_page_says_which_feed_it_has():
+    source = Source(id=7, url="https://a.example/", kind="auto")
+    found = Findings(kind="page", title="T", text="t", digest="d", advertises=("https://a.example/feed",))
+    line = settle(visit(found, source=source), TERMS).settlement.source
+    assert (line.kind, line.title, line.note) == ("page", "T", "advertises a feed: https://a.example/feed")
+
+
+def test_sitemaps_of_an_index_become_sources_on_their_parents_terms():
+    source = Source(id=7, url="https://a.example/sitemap.xml", kind="sitemap", importance=3.0, tags=("news",))
+    found = Findings(kind="sitemap", children=("https://a.example/s1.xml",))
+    (child,) = settle(visit(found, source=source), TERMS).settlement.children
+    assert (child.url, child.kind, child.importance, child.tags, child.id) == (
+        "https://a.example/s1.xml", "sitemap", 3.0, ("news",), 0,
+    )  # fmt: skip
+
+
+def test_an_unreadable_document_is_a_failure_with_its_reason():
+    made = visit(None, status=200)
+    made.error = "not XML"
+    crawl = settle(made, TERMS).settlement.crawl
+    assert (crawl.outcome, crawl.error) == ("failed", "not XML")
