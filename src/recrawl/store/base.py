@@ -31,6 +31,7 @@ class Source(msgspec.Struct, kw_only=True):
         note: what happened to it that its owner should know ("gone since …", "moved from …", "advertises a feed: …")
         added: Unix seconds
         wanted: when its owner last asked for a crawl at once, Unix seconds; 0 for never
+        memo: what a fetcher of one's own (kind "key") wants to remember about it, in its own words
         revision: grows with every edit of the catalogue, so that a running crawler finds what changed
     """
 
@@ -49,6 +50,7 @@ class Source(msgspec.Struct, kw_only=True):
     note: str = ""
     added: float = 0.0
     wanted: float = 0.0
+    memo: str = ""
     revision: int = 0
 
 

@@ -102,7 +102,8 @@ def source_of(row: Row) -> Source:
         note=row[12],
         added=_NAN if row[13] is None else row[13],
         wanted=row[14] or 0.0,
-        revision=row[15],
+        memo=row[15],
+        revision=row[16],
     )
 
 
@@ -123,6 +124,7 @@ def source_row(source: Source, revision: int) -> Row:
         source.note,
         source.added,
         source.wanted,
+        source.memo,
         revision,
     )
 

@@ -1,0 +1,208 @@
+"""From what somebody else's fetcher reports to everything it leads to: the counterpart of `settling` for keys.
+
+Pure: an intent, a report and the terms in, a :class:`~recrawl.crawl.settling.Settled` out. What a document listed is
+compared with what it listed last time, so that whoever fetches need not remember anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from recrawl.crawl.events import source_event
+from recrawl.crawl.intents import Intent, Terms
+from recrawl.crawl.settling import REFUSED_S, Lesson, Settled, blind_worth, dated_worth
+from recrawl.learning.censoring import missed_items
+from recrawl.store.base import Crawl, Outcome, Progress, Settlement, item_key, keys_in, packed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is kept of the requests themselves.
+
+    Parameters
+        status: of the answer, 0 if there was none
+        requests: all that were sent for it, redirects and retries included
+        etag, modified: the validators of the answer, for conditional requests
+        revalidated: nothing but "not modified" was answered: validators and digest stay as they were
+    """
+
+    status: int = 0
+    size: int = 0
+    elapsed_s: float = 0.0
+    requests: int = 1
+    etag: str = ""
+    modified: str = ""
+    revalidated: bool = False
+
+
+NO_ANSWER = Answer()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a fetch brought. Times are Unix seconds.
+
+    Parameters
+        changed: whether a page differs; None if nobody says, and the digest decides
+        digest: of a page
+        published: of the new items; on a first fetch of all
+        new: new items without a date
+        listed: name and publication time (None if unknown) of all items there are; what is new is found out
+        hold_s: not to be fetched again for so long
+    """
+
+    changed: bool | None = None
+    digest: str = ""
+    published: Sequence[float] | None = None
+    new: int = 0
+    listed: Sequence[tuple[str, float | None]] | None = None
+    hold_s: float | None = None
+    answer: Answer = NO_ANSWER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a fetch brought nothing: it failed, it was refused (robots.txt), or what it is about is gone for good."""
+
+    error: str = "the fetch failed"
+    refused: bool = False
+    gone: bool = False
+    hold_s: float | None = None
+    answer: Answer = NO_ANSWER
+
+
+@dataclass(slots=True)
+class _News:
+    """What a report says in the end: publication times of dated news, how many without, whether items were missed."""
+
+    items: bool
+    dated: list[float] = field(default_factory=list)
+    blind: int = 0
+    missed: int = 0
+    censored: bool = False
+    changed: bool = False
+    listing: bytes = b""
+
+    @property
+    def count(self) -> int:
+        return len(self.dated) + self.blind
+
+
+def settle_report(intent: Intent, report: Report, now: float, terms: Terms) -> Settled:
+    """A fetch that brought an answer."""
+    source, before = intent.source, intent.progress
+    first = before.last is None
+    news = _news(before, report, now)
+    half_life, captured = source.half_life or terms.half_life_s, 0.0
+    if before.last is not None:
+        captured = dated_worth(source.importance, now, news.dated, half_life, terms.ephemeral)
+        captured += news.blind * blind_worth(source.importance, now - before.last, half_life, terms.ephemeral)
+    if news.items:
+        lesson = Lesson("items", published=news.dated, new=(0 if first else news.blind) + news.missed)
+    else:
+        lesson = Lesson("page", changed=news.changed)
+    outcome: Outcome = "first" if first else "unchanged" if not news.count else "new" if news.items else "changed"
+    crawl = _crawl(intent, now, outcome, report.answer, new=news.count, captured=captured, censored=news.censored)
+    until = now + max(terms.min_interval_s, report.hold_s or 0.0)
+    return Settled(Settlement(crawl=crawl, progress=_progress(before, report, news, captured, now)), lesson, until)
+
+
+def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms) -> Settled:
+    """A fetch that brought nothing."""
+    before, gone = intent.progress, None
+    failures = before.failures + 1
+    first_wait, longest = terms.backoff_s, terms.max_backoff_s
+    if failure.refused:
+        first_wait, longest = REFUSED_S, max(longest, REFUSED_S)
+    back_off = min(first_wait * 2.0 ** min(failures - 1, 40), longest)
+    until = now + (back_off if failure.hold_s is None else failure.hold_s)
+    progress = msgspec.structs.replace(before, failures=failures, held_until=until, held_by=failure.error)
+    crawl = _crawl(intent, now, "refused" if failure.refused else "failed", failure.answer, error=failure.error)
+    settlement = Settlement(crawl=crawl, progress=progress)
+    if failure.gone:
+        gone = msgspec.structs.replace(intent.source, state="retired", note=failure.error)
+        settlement.source, settlement.events = gone, [source_event(gone, "retired", now)]
+        progress.held_until, until = before.held_until, math.inf
+    return Settled(settlement, Lesson("failed"), until)
+
+
+def _news(before: Progress, report: Report, now: float) -> _News:
+    if report.listed is not None:
+        return _listed(before, report.listed, now)
+    if report.published is not None or report.new or (before.listing and report.changed is None):
+        return _told(before, report)
+    differs = report.changed if report.changed is not None else bool(report.digest) and report.digest != before.digest
+    changed = bool(differs) and before.last is not None and not report.answer.revalidated
+    return _News(items=False, changed=changed, blind=int(changed))
+
+
+def _told(before: Progress, report: Report) -> _News:
+    """New items as the fetcher counted them; of a source known for its items, a mere digest tells at least if any."""
+    blind = report.new
+    if report.published is None and not blind and report.digest and not report.answer.revalidated:
+        blind = int(report.digest != before.digest and before.last is not None)
+    return _News(items=True, dated=list(report.published or ()), blind=blind, listing=before.listing)
+
+
+def _listed(before: Progress, listed: Sequence[tuple[str, float | None]], now: float) -> _News:
+    """Of all items there are, those that were not there last time."""
+    known = set(keys_in(before.listing))
+    keys = [item_key(name) for name, _ in listed]
+    fresh = [moment for key, (_, moment) in zip(keys, listed, strict=True) if key not in known]
+    dated = [moment for moment in fresh if moment is not None]
+    blind = len(fresh) - len(dated)
+    censored = before.last is not None and bool(known) and 0 < len(keys) == len(fresh)
+    missed = 0
+    if censored and before.last is not None:
+        missed = missed_items(dated, len(dated), before.last, now)
+    return _News(items=True, dated=dated, blind=blind, missed=missed, censored=censored, listing=packed(keys))
+
+
+def _progress(before: Progress, report: Report, news: _News, captured: float, now: float) -> Progress:
+    answer, hold = report.answer, report.hold_s
+    kept = answer.revalidated
+    return msgspec.structs.replace(
+        before,
+        last=now,
+        visits=before.visits + 1,
+        failures=0,
+        held_until=0.0 if hold is None else now + hold,
+        held_by="" if hold is None else "asked to wait",
+        etag=answer.etag or (before.etag if kept else ""),
+        modified=answer.modified or (before.modified if kept else ""),
+        digest=report.digest or before.digest,
+        listing=news.listing if news.items else before.listing,
+        captured=before.captured + captured,
+    )
+
+
+def _crawl(
+    intent: Intent,
+    now: float,
+    outcome: Outcome,
+    answer: Answer,
+    *,
+    new: int = 0,
+    captured: float = 0.0,
+    censored: bool = False,
+    error: str = "",
+) -> Crawl:
+    return Crawl(
+        source=intent.source.id,
+        at=now,
+        outcome=outcome,
+        status=answer.status,
+        requests=answer.requests,
+        size=answer.size,
+        elapsed_s=answer.elapsed_s,
+        new=new,
+        censored=censored,
+        captured=captured,
+        index=intent.index,
+        price=intent.price,
+        error=error,
+    )

@@ -1,0 +1,29 @@
+"""Revisits for Scrapy: one setting makes any spider come back to what is worth it, under a budget.
+
+``SCHEDULER = "recrawl.integrations.scrapy.RecrawlScheduler"``; the guide is docs/scrapy.md.
+
+A request marked in its `meta` becomes a source: the key is its URL, what is needed to make the request again is kept in
+the store, and it comes back when its turn comes. Everything else is Scrapy's, and stays as it is: requests without a
+mark, slots and delays, robots.txt, middlewares, pipelines.
+
+- `marks`: what a mark says, and requests as text that survives a restart
+- `visits`: one request of a source under way, whoever copies it, and what its callback says about it
+- `watching`: how visits end: the spider middleware, and the errback
+- `scheduler`: between Scrapy's engine and :class:`recrawl.scheduler.Scheduler`
+- `waking`: a timer on whatever loop Scrapy runs
+"""
+
+from __future__ import annotations
+
+from recrawl.errors import MissingExtraError
+
+try:
+    import scrapy as _scrapy  # noqa: F401
+except ImportError as _error:
+    raise MissingExtraError("the Scrapy scheduler", "scrapy") from _error
+
+from recrawl.integrations.scrapy.scheduler import RecrawlAddon, RecrawlScheduler
+from recrawl.integrations.scrapy.visits import recrawl_observation
+from recrawl.integrations.scrapy.watching import RecrawlSpiderMiddleware
+
+__all__ = ["RecrawlAddon", "RecrawlScheduler", "RecrawlSpiderMiddleware", "recrawl_observation"]

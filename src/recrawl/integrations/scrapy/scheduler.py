@@ -1,0 +1,591 @@
+"""Between Scrapy's engine and recrawl's scheduler.
+
+*Sources.* A marked request is taken in, not queued. An alarm rings when the budget allows a visit and a source is free;
+the most wanted one then becomes a request and is given to `engine.crawl()`, the way spiders inject requests, which also
+wakes the engine: it asks an idle scheduler only every five seconds. At most one such request waits to be fetched for,
+so that the choice is made as late as can be.
+
+*Visits.* Redirects and retries come back here with the visit in their `meta`. They are paid for like every request, and
+go before new visits. Every visit is settled once: by what its callback brought, by a failure, or as lost when no
+request carries it any more. Until it is, its source is not handed out again.
+
+*Everything else* is :class:`scrapy.core.scheduler.Scheduler`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import weakref
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import Scheduler as ScrapyScheduler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.httpobj import urlparse_cached
+from twisted.python.failure import Failure
+
+from recrawl.crawl.reports import Answer
+from recrawl.errors import ParameterError, RecrawlError, StoreError
+from recrawl.integrations.scrapy.marks import FORGOTTEN, MARK, key_of, memo_of, read_mark, request_of
+from recrawl.integrations.scrapy.visits import VISIT, Visit, digest_of, visit_of
+from recrawl.integrations.scrapy.waking import Alarm
+from recrawl.integrations.scrapy.watching import Errback, RecrawlSpiderMiddleware
+from recrawl.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
+logger = logging.getLogger(__name__)
+CHORES_S = 0.25
+"""Time between two writes to the store, and two looks for visits that got lost."""
+REFRESH_S = 2.0
+"""Time between two looks at what others edited in the store."""
+GATHER_S, GATHER = 0.05, 500
+"""Marked requests are taken in together: so many, or what came in so long."""
+FORGOTTEN_S = 60.0
+"""How long a source waits whose request could not be kept, for the spider to yield it again."""
+PARALLEL_WITH_DELAY = 2
+"""Visits to one host given to Scrapy where its own delays decide when they start."""
+NOT_MODIFIED, GONE, BUSY = 304, 410, (429, 503)
+VALIDATORS = (("If-None-Match", "etag"), ("If-Modified-Since", "modified"))
+
+
+class RecrawlScheduler(ScrapyScheduler):
+    """Scrapy's scheduler, and revisits of marked requests under a budget.
+
+    Settings
+        RECRAWL_STORE: path or address of the store; `%(name)s` is the spider's name
+        RECRAWL_BUDGET: requests for sources per time, such as `60/min`; redirects, retries and robots.txt count
+        RECRAWL_BURST: requests that may be saved up; by default one second's worth, and at least 1
+        RECRAWL_OBJECTIVE, RECRAWL_HALF_LIFE, RECRAWL_MAX_AGE, RECRAWL_MIN_INTERVAL: as of
+            :class:`recrawl.scheduler.Scheduler`
+        RECRAWL_CONDITIONAL: send what the server said to tell its versions apart (If-None-Match, If-Modified-Since);
+            with Scrapy's HTTP cache that does so itself
+        RECRAWL_DIGEST: what tells whether a page changed: its main "text", or all of it, "raw"
+    """
+
+    recrawl: Scheduler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Scrapy's way to make one."""
+        scheduler = super().from_crawler(crawler)
+        scheduler._prepare(crawler.settings)
+        return scheduler
+
+    def _prepare(self, settings: BaseSettings) -> None:
+        self._settings = settings
+        self._raw = _choice(settings, "RECRAWL_DIGEST", ("text", "raw")) == "raw"
+        self._cached = settings.getbool("HTTPCACHE_ENABLED")
+        self._conditional = settings.getbool("RECRAWL_CONDITIONAL", True) and not self._cached
+        self._obeys_robots = settings.getbool("ROBOTSTXT_OBEY")
+        self._robots_paid: set[str] = set()
+        self._marked: dict[str, dict[str, Any]] = {}
+        self._marked_at = 0.0
+        self._templates: dict[str, Request] = {}
+        self._ready: deque[Request] = deque()
+        self._unpaid: deque[Request] = deque()
+        self._visits: dict[str, weakref.ref[Visit]] = {}
+        self._lost: deque[str] = deque()
+        self._warned: set[str] = set()
+        self._turn = False
+        self._refreshed = 0.0
+        self._alarm, self._chores = Alarm(self._wake), Alarm(self._do_chores)
+        self._opened = False
+        self._writing: Future[None] | None = None
+
+    # -- life
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        """Open the store, and go on where it was left."""
+        opened = super().open(spider)
+        assert self.crawler is not None
+        self.recrawl = _make_scheduler(self._settings, spider)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="recrawl-store")
+        self._opened = True
+        self._install_middleware(self.crawler)
+        for receiver, signal in self._receivers():
+            self.crawler.signals.connect(receiver, signal=signal)
+        self._note("sources", len(self.recrawl))
+        self._chores.set(CHORES_S)
+        self._alarm.set(0.0 if len(self.recrawl) else math.inf)
+        return opened
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Settle what is left to settle, and let others have the store."""
+        if self._opened:
+            self._opened = False
+            self._alarm.cancel()
+            self._chores.cancel()
+            assert self.crawler is not None
+            for receiver, signal in self._receivers():
+                self.crawler.signals.disconnect(receiver, signal=signal)
+            self._count("released", len(self._visits))
+            self._ready.clear()
+            self._unpaid.clear()
+            self._visits.clear()
+            try:
+                self._take_in()
+            except RecrawlError as error:
+                logger.error("recrawl: the last marked requests were not taken in: %s", error)
+            self._note("price", self.recrawl.price)
+            self._writer.shutdown(wait=True)
+            self.recrawl.close()
+        return super().close(reason)
+
+    def _receivers(self) -> list[tuple[Any, object]]:
+        return [
+            (self._request_left, signals.request_reached_downloader),
+            (self._response_came, signals.response_downloaded),
+            (self._response_received, signals.response_received),
+        ]
+
+    def _install_middleware(self, crawler: Crawler) -> None:
+        """The settings are read before a scheduler is made, so that it brings its middleware itself."""
+        engine = crawler.engine
+        if engine is None:
+            return
+        manager = engine.scraper.spidermw
+        ours = [each for each in manager.middlewares if isinstance(each, RecrawlSpiderMiddleware)]
+        if not ours:
+            ours = [RecrawlSpiderMiddleware()]
+            manager.middlewares = (*manager.middlewares, *ours)
+            manager._add_middleware(ours[0])
+        ours[0].watcher = self
+
+    # -- the contract with the engine
+
+    def has_pending_requests(self) -> bool:
+        """A spider with sources has always something to come: it ends when it is told to."""
+        return bool(self._ready or self._unpaid or self._marked or len(self.recrawl)) or super().has_pending_requests()
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Take in a marked request, go on with a visit, and leave everything else to Scrapy."""
+        meta = request.meta
+        if VISIT in meta:
+            visit = self._goes_on(request)
+            if visit is not None:
+                return self._go_on(request, visit)
+            _separate(request)
+        if not meta.get(MARK):
+            return super().enqueue_request(request)
+        return self._mark(request)
+
+    def next_request(self) -> Request | None:
+        """A visit whose time has come, or what Scrapy has; in turns where there are both."""
+        if self._ready and not (self._turn and super().has_pending_requests()):
+            self._turn = True
+            request = self._ready.popleft()
+            self._set_alarm()
+            return request
+        self._turn = False
+        return super().next_request()
+
+    # -- sources
+
+    def _mark(self, request: Request) -> bool:
+        try:
+            key, terms = read_mark(request)
+            self.recrawl.check(terms)
+        except ParameterError as error:
+            logger.error("recrawl: %s cannot be a source and is dropped: %s", request, error, extra=self._extra)
+            self._count("refused")
+            return False
+        memo = memo_of(request, key, self.spider)
+        if memo == FORGOTTEN:
+            self._templates[key] = request
+            self._warn_once(
+                "forgotten",
+                "recrawl: %s cannot be kept for after a restart (its callback is no method of the spider, or it "
+                "carries what JSON has no word for): from then on it waits until the spider yields it again",
+                request,
+            )
+        if not self._marked:
+            self._marked_at = time.monotonic()
+        self._marked[key] = terms | {"memo": memo}
+        if len(self._marked) >= GATHER:
+            self._take_in()
+        self._alarm.set(GATHER_S if self._marked else 0.0)
+        return True
+
+    def _take_in(self) -> None:
+        """Marked requests become sources, many in one transaction."""
+        marked, self._marked = self._marked, {}
+        if marked:
+            new = sum(self.recrawl.add_many(marked).values())
+            self._count("added", new)
+            self._note("sources", len(self.recrawl))
+
+    # -- visits begin
+
+    def _set_alarm(self) -> None:
+        """Ring when the next visit can begin, unless one is waiting to be fetched already."""
+        if not self._opened:
+            return
+        if self._marked:
+            self._alarm.set(max(self._marked_at + GATHER_S - time.monotonic(), 0.0))
+        if self._unpaid:
+            self._alarm.set(self.recrawl.wait_s(_owed(self._unpaid[0])))
+        elif not self._ready:
+            self._alarm.set(self.recrawl.wait_s())
+
+    def _wake(self) -> None:
+        """Begin a visit, if it is time for one."""
+        if not self._opened:
+            return
+        try:
+            if self._marked and time.monotonic() >= self._marked_at + GATHER_S - 1e-3:
+                self._take_in()
+            request = self._next_visit()
+        except StoreError as error:
+            self._warn_once(str(error), "recrawl: no visits until the store can be written again: %s", error)
+            self._alarm.set(REFRESH_S)
+            return
+        if request is not None:
+            assert self.crawler is not None
+            assert self.crawler.engine is not None
+            self.crawler.engine.crawl(request)
+        self._set_alarm()
+
+    def _next_visit(self) -> Request | None:
+        if self._unpaid:
+            return self._pay(self._unpaid[0])
+        if self._ready or self.recrawl.wait_s() > 0.0:
+            return None
+        due = min(self._alarm.rang_for, time.monotonic())
+        for key in self.recrawl.due(1):
+            request = self._request_for(key, due)
+            if request is not None:
+                return self._pay(request)
+        return None
+
+    def _pay(self, request: Request) -> Request | None:
+        """The request if it is paid for; if not, it waits until it can be."""
+        visit = cast(Visit, request.meta[VISIT])
+        if visit.owed and not self.recrawl.spend(visit.owed):
+            if not self._unpaid or self._unpaid[0] is not request:
+                self._unpaid.append(request)
+            return None
+        if self._unpaid and self._unpaid[0] is request:
+            self._unpaid.popleft()
+        visit.owed, visit.paid = 0.0, True
+        return request
+
+    def _request_for(self, key: str, due: float) -> Request | None:
+        """The request of a source with a visit in its meta; None, and the visit settled, if there can be none."""
+        source, progress = self.recrawl.source(key), self.recrawl.progress(key)
+        assert source is not None
+        assert progress is not None
+        try:
+            template = self._templates.get(key)
+            if template is None:
+                if source.memo == FORGOTTEN:
+                    raise ValueError("its request could not be kept: the spider has to yield it again")
+                template = request_of(source.memo, key, self.spider)
+        except Exception as error:
+            self._warn_once(str(error), "recrawl: %s cannot be visited: %s", key, error)
+            self.recrawl.report(key, failed=True, error=str(error), hold=FORGOTTEN_S)
+            self._count("failed")
+            return None
+        visit = Visit(key, template.url, progress.last is not None, due)
+        meta = {name: value for name, value in template.meta.items() if name != MARK}
+        request = template.replace(
+            meta=meta | {VISIT: visit}, errback=Errback(self, template.errback), dont_filter=True
+        )
+        if self._cached:
+            request.headers.setdefault("Cache-Control", "max-age=0")
+        if self._conditional:
+            for name, kept in VALIDATORS:
+                if getattr(progress, kept) and name not in request.headers:
+                    request.headers[name] = getattr(progress, kept)
+        visit.owed = self._toll(request)
+        self._visits[key] = weakref.ref(visit, lambda _, key=key: self._lost.append(key))  # type: ignore[misc]
+        self._count("visits")
+        self._count("revisits", int(visit.revisit))
+        return request
+
+    def _toll(self, request: Request) -> float:
+        """What is to be paid for robots.txt, which Scrapy fetches with the first request to a host."""
+        host = urlparse_cached(request).netloc
+        if not self._obeys_robots or request.meta.get("dont_obey_robotstxt") or host in self._robots_paid:
+            return 0.0
+        self._robots_paid.add(host)
+        return 1.0
+
+    # -- visits go on
+
+    def _goes_on(self, request: Request) -> Visit | None:
+        """The visit a request belongs to: not one that its spider made from a response, with the same meta."""
+        visit = visit_of(request.meta)
+        if visit is None or self._live(visit.key) is not visit:
+            return None
+        return visit if not visit.answered or key_of(request) == visit.key else None
+
+    def _live(self, key: str) -> Visit | None:
+        there = self._visits.get(key)
+        return None if there is None else there()
+
+    def _go_on(self, request: Request, visit: Visit) -> bool:
+        """A visit begins, or goes on: redirected, or tried again."""
+        if visit.paid:
+            visit.paid = False
+            self._ready.append(request)
+            return True
+        if visit.held_s:
+            self._settle_failure(visit, "asked to come back later", hold_s=visit.held_s)
+            return False
+        if request.url != visit.url:
+            for name, _ in VALIDATORS:
+                request.headers.pop(name, None)
+        visit.answered = visit.downloaded = False
+        visit.owed = 1.0 + self._toll(request)
+        self._count("extra_requests")
+        if self._unpaid or self._pay(request) is None:
+            if request not in self._unpaid:
+                self._unpaid.append(request)
+            self._set_alarm()
+            return True
+        visit.paid = False
+        self._ready.append(request)
+        return True
+
+    def _request_left(self, request: Request, spider: Spider) -> None:
+        visit = visit_of(request.meta)
+        if visit is None:
+            address = urlparse_cached(request)
+            if address.path == "/robots.txt":
+                self._robots_paid.add(address.netloc)
+            return
+        if not visit.requests:
+            lag_s = time.monotonic() - visit.due
+            self._count("lag_s", lag_s)
+            if self.stats is not None:
+                self.stats.max_value("recrawl/lag_s/max", lag_s)
+        visit.requests += 1
+
+    def _response_came(self, response: Response, request: Request, spider: Spider) -> None:
+        """Before any middleware: what the network brought."""
+        visit = visit_of(request.meta)
+        if visit is None and response.status not in BUSY:
+            return
+        asked = response.headers.get("Retry-After")
+        held_s = self.recrawl.heed(request.url, response.status, None if asked is None else asked.decode("latin-1"))
+        if held_s and response.status in BUSY:
+            self._count("holds")
+        if visit is not None:
+            visit.downloaded = True
+            visit.held_s = held_s if response.status in BUSY else 0.0
+
+    def _response_received(self, response: Response, request: Request, spider: Spider) -> None:
+        """After all middlewares: what is on its way to the spider."""
+        visit = visit_of(request.meta)
+        if visit is None or self._live(visit.key) is not visit:
+            return
+        visit.answered = True
+        if response.status == NOT_MODIFIED and self._conditional and not _wants(request, self.spider, NOT_MODIFIED):
+            # There is nothing for the spider in it, and nothing is wrong either.
+            request.meta["handle_httpstatus_list"] = [NOT_MODIFIED]
+            request.callback = _nothing
+            request.cb_kwargs.clear()
+
+    # -- visits end
+
+    def ended(self, visit: Visit, response: Response) -> None:
+        """A callback is through with an answer; unless it asked for the same again, that is the end of the visit."""
+        if self._live(visit.key) is not visit or not visit.answered:
+            return
+        told, status, trouble = visit.observation, response.status, visit.trouble
+        if trouble is not None:
+            self._settle_failure(visit, f"the callback failed: {type(trouble).__name__}: {trouble}", response)
+        elif "cached" in response.flags and not visit.downloaded:
+            self._settle_failure(visit, "answered by Scrapy's HTTP cache: the server was not asked", response)
+        elif told is not None:
+            self._settle(visit, response, changed=told.changed, new=told.new, listed=told.listed)
+        elif status == NOT_MODIFIED:
+            self._settle(visit, response)
+        elif 200 <= status < 300:
+            self._settle(visit, response, digest=digest_of(response, self._raw))
+        else:
+            self._settle_failure(visit, f"HTTP status {status}", response)
+
+    def failed(self, visit: Visit, failure: Failure) -> None:
+        """Nothing reached the callback."""
+        if self._live(visit.key) is not visit:
+            return
+        error, response = failure.value, None
+        reason = f"{type(error).__name__}: {error}".strip(": ")
+        if isinstance(error, HttpError):
+            response = error.response
+            reason = f"HTTP status {response.status}"
+        refused = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
+        self._settle_failure(visit, reason, response, hold_s=visit.held_s or None, refused=refused)
+
+    def _settle(self, visit: Visit, response: Response, **told: Any) -> None:
+        crawl = self.recrawl.report(visit.key, answer=self._answer(visit, response), **told)
+        self._finish(visit)
+        self._count(crawl.outcome)
+        if crawl.outcome != "first":
+            self._count("found", crawl.new)
+            self._count("captured", crawl.captured)
+        self._note("price", self.recrawl.price)
+
+    def _settle_failure(
+        self,
+        visit: Visit,
+        error: str,
+        response: Response | None = None,
+        hold_s: float | None = None,
+        refused: bool = False,
+    ) -> None:
+        gone = response is not None and response.status == GONE
+        answer = self._answer(visit, response)
+        self.recrawl.report(
+            visit.key, failed=True, refused=refused, gone=gone, error=error[:500], hold=hold_s, answer=answer
+        )
+        self._finish(visit)
+        self._count("failed")
+
+    def _finish(self, visit: Visit) -> None:
+        del self._visits[visit.key]
+        self._set_alarm()
+
+    def _answer(self, visit: Visit, response: Response | None) -> Answer:
+        taken_s, requests = time.monotonic() - visit.began, max(visit.requests, 1)
+        if response is None:
+            return Answer(requests=requests, elapsed_s=taken_s)
+        own = self._conditional and response.request is not None and response.request.url == visit.url
+        return Answer(
+            status=response.status,
+            size=len(response.body),
+            elapsed_s=taken_s,
+            requests=requests,
+            etag=_header(response, "ETag") if own else "",
+            modified=_header(response, "Last-Modified") if own else "",
+            revalidated=response.status == NOT_MODIFIED,
+        )
+
+    # -- chores
+
+    def _do_chores(self) -> None:
+        """What does not have to be done at once: write, look for the lost, follow edits."""
+        if not self._opened:
+            return
+        self._chores.set(CHORES_S)
+        try:
+            if self._writing is not None and self._writing.done():
+                writing, self._writing = self._writing, None
+                writing.result()
+            while self._lost:
+                self._report_lost(self._lost.popleft())
+            now = time.monotonic()
+            if now - self._refreshed >= REFRESH_S:
+                self._refreshed = now
+                if self.recrawl.refresh():
+                    self._note("sources", len(self.recrawl))
+                self._set_alarm()
+        except StoreError as error:
+            self._warn_once(str(error), "recrawl: the store cannot be used, and is tried again: %s", error)
+        if self._writing is None and self.recrawl.unwritten:
+            self._writing = self._writer.submit(self.recrawl.flush)
+
+    def _report_lost(self, key: str) -> None:
+        """No request carries this visit any more, and nobody said how it ended: a middleware swallowed it."""
+        there = self._visits.get(key)
+        if there is not None and there() is None:
+            del self._visits[key]
+            self.recrawl.report(key, failed=True, error="lost: its request vanished without an answer or an error")
+            self._count("lost")
+            self._set_alarm()
+
+    # -- words
+
+    @property
+    def _extra(self) -> dict[str, Any]:
+        return {"spider": self.spider}
+
+    def _count(self, name: str, amount: float = 1) -> None:
+        if amount and self.stats is not None:
+            self.stats.inc_value(f"recrawl/{name}", amount)  # type: ignore[arg-type]
+
+    def _note(self, name: str, value: float) -> None:
+        if self.stats is not None and not math.isnan(value):
+            self.stats.set_value(f"recrawl/{name}", value)
+
+    def _warn_once(self, about: str, message: str, *words: Any) -> None:
+        if about not in self._warned:
+            self._warned.add(about)
+            logger.warning(message, *words, extra=self._extra)
+
+
+class RecrawlAddon:
+    """The same as an add-on, for those who like to have all in the settings:
+    ``ADDONS = {"recrawl.integrations.scrapy.RecrawlAddon": 300}``."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Choose the scheduler and its middleware, unless the project chose otherwise."""
+        settings.set("SCHEDULER", RecrawlScheduler, "addon")
+        middlewares = settings["SPIDER_MIDDLEWARES"]
+        if RecrawlSpiderMiddleware not in middlewares:
+            middlewares[RecrawlSpiderMiddleware] = 990
+
+
+def _make_scheduler(settings: BaseSettings, spider: Spider) -> Scheduler:
+    said = {
+        name: settings.get(f"RECRAWL_{name.upper()}")
+        for name in ("budget", "burst", "objective", "half_life", "max_age", "min_interval")
+    }
+    per_host = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+    if settings.getfloat("DOWNLOAD_DELAY") > 0.0 or settings.getbool("AUTOTHROTTLE_ENABLED"):
+        per_host = min(per_host, PARALLEL_WITH_DELAY)
+    return Scheduler(
+        str(settings.get("RECRAWL_STORE", "recrawl.db")).replace("%(name)s", spider.name),
+        **{name: value for name, value in said.items() if value is not None},
+        scope="host",
+        parallel_per_host=max(per_host, 1),
+        write_every=1e9,
+    )
+
+
+def _choice(settings: BaseSettings, name: str, allowed: tuple[str, ...]) -> str:
+    chosen = settings.get(name, allowed[0])
+    if chosen not in allowed:
+        raise ParameterError(name, f"one of {', '.join(allowed)}", repr(chosen))
+    return cast(Literal["text", "raw"], chosen)
+
+
+def _owed(request: Request) -> float:
+    return cast(Visit, request.meta[VISIT]).owed
+
+
+def _separate(request: Request) -> None:
+    """A request made from one of a visit has nothing to do with it."""
+    del request.meta[VISIT]
+    if isinstance(request.errback, Errback):
+        request.errback = request.errback.own
+    for name, _ in VALIDATORS:
+        request.headers.pop(name, None)
+
+
+def _wants(request: Request, spider: Spider, status: int) -> bool:
+    """Whether the spider handles a status itself."""
+    meta = request.meta
+    if meta.get("handle_httpstatus_all"):
+        return True
+    return status in meta.get("handle_httpstatus_list", getattr(spider, "handle_httpstatus_list", ()))
+
+
+def _nothing(response: Response) -> None:
+    """The callback of an answer that says nothing new."""
+
+
+def _header(response: Response, name: str) -> str:
+    value = response.headers.get(name)
+    return "" if value is None else value.decode("latin-1")
