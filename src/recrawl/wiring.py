@@ -21,6 +21,7 @@ from recrawl.crawl.readers import Readers
 from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.transport import Transport
 from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.warming import warm_up
 from recrawl.store.base import Store
 
 
@@ -46,7 +47,9 @@ def make_policy(config: Config) -> LearnedCalendar:
 def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Decider:
     """A decider that goes on where the store left off."""
     slots.restore(store.holds(now))
-    decider = Decider(make_policy(config), slots, make_terms(config))
+    policy = make_policy(config)
+    warm_up(policy, now)
+    decider = Decider(policy, slots, make_terms(config))
     decider.load(store.sources(), store.progress(), store.shared(), now)
     return decider
 

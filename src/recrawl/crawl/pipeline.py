@@ -220,6 +220,8 @@ class Crawler:
         """Fetch and read one source. Whatever goes wrong is told of this source alone."""
         delivery = await self._fetch(intent)
         self._left_hosts.append(intent)
+        if delivery.requests == 0:
+            self._purse.give_back(intent.source.cost)
         visit = Visit(intent, self._clock.now(), delivery)
         if delivery.response is not None and not delivery.refused and 200 <= delivery.response.status < 300:
             await self._read(visit)

@@ -39,6 +39,11 @@ class Purse:
             raise AssertionError("more was spent than there was")
         self.spent += amount
 
+    def give_back(self, amount: float) -> None:
+        """Return what was taken for a request that was never sent."""
+        self._bucket.put_back(amount)
+        self.spent -= amount
+
     def wait_s(self, amount: float = 1.0) -> float:
         """How long until so many tokens are there."""
         return max(self._bucket.ready_at(amount) - self._clock.now(), 0.0)
