@@ -23,6 +23,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Lookup = Callable[[str, int], list[str]]
+Refusal = Callable[[str], str]
+"""Why an IP address may not be visited, in words; empty if it may."""
 
 LOOKUP_TIMEOUT_S = 10.0
 LOOKUP_THREADS = 32
@@ -168,13 +170,16 @@ def is_localhost(host: str) -> bool:
     return name == "localhost" or name.endswith(".localhost")
 
 
+def anywhere(address: str) -> str:
+    """Refuses no address: the rule of who asked for private networks too."""
+    return ""
+
+
 @lru_cache(maxsize=4096)
-def host_refusal(host: str) -> str:
+def host_refusal(host: str, rule: Refusal = refusal) -> str:
     """Why a host as written in a URL may not be visited, as far as that can be told without looking it up."""
-    if is_localhost(host):
-        return "a loopback address"
-    address = literal(host)
-    return refusal(address) if address is not None else ""
+    address = "127.0.0.1" if is_localhost(host) else literal(host)
+    return rule(address) if address is not None else ""
 
 
 def system_lookup(host: str, port: int) -> list[str]:
@@ -191,9 +196,9 @@ class Resolver(AbstractResolver):
     """
 
     def __init__(
-        self, *, allow_private: bool, lookup: Lookup = system_lookup, timeout_s: float = LOOKUP_TIMEOUT_S
+        self, *, rule: Refusal = refusal, lookup: Lookup = system_lookup, timeout_s: float = LOOKUP_TIMEOUT_S
     ) -> None:
-        self._allow_private = allow_private
+        self._rule = rule
         self._lookup = lookup
         self._timeout_s = timeout_s
         self._threads = asyncio.Semaphore(LOOKUP_THREADS)
@@ -206,12 +211,11 @@ class Resolver(AbstractResolver):
         addresses = await self._addresses(host, port)
         if not addresses:
             raise socket.gaierror(socket.EAI_NONAME, f"{host} has no address")
-        if not self._allow_private:
-            refusals = [refusal(address) for address in addresses]
-            addresses = [address for address, reason in zip(addresses, refusals, strict=True) if not reason]
-            if not addresses:
-                raise RefusedAddressError(f"{host} is {refusals[0]}")
-        return [_result(host, address, port) for address in addresses]
+        refusals = [self._rule(address) for address in addresses]
+        allowed = [address for address, reason in zip(addresses, refusals, strict=True) if not reason]
+        if not allowed:
+            raise RefusedAddressError(f"{host} is {refusals[0]}")
+        return [_result(host, address, port) for address in allowed]
 
     async def close(self) -> None:
         """Nothing to give back: threads end with their lookup."""
@@ -281,14 +285,13 @@ def _result(host: str, address: str, port: int) -> ResolveResult:
 class Guard:
     """Makes the sockets connections go through: none for an address that is refused."""
 
-    def __init__(self, *, allow_private: bool) -> None:
-        self._allow_private = allow_private
+    def __init__(self, rule: Refusal = refusal) -> None:
+        self._rule = rule
 
     def socket(self, info: AddrInfoType) -> socket.socket:
         """A socket for the address in `info`, or RefusedAddressError."""
         family, kind, protocol, _, sockaddr = info
-        if not self._allow_private:
-            reason = refusal(str(sockaddr[0]))
-            if reason:
-                raise RefusedAddressError(f"{sockaddr[0]} is {reason}")
+        reason = self._rule(str(sockaddr[0]))
+        if reason:
+            raise RefusedAddressError(f"{sockaddr[0]} is {reason}")
         return socket.socket(family=family, type=kind, proto=protocol)

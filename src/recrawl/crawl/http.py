@@ -74,6 +74,7 @@ class HttpTransport:
     Parameters
         ssl_context: instead of the machine's own certificates
         lookup: instead of the machine's own names
+        refusal: which addresses may not be visited, instead of the rule of the settings
     """
 
     def __init__(
@@ -83,9 +84,11 @@ class HttpTransport:
         *,
         ssl_context: ssl.SSLContext | None = None,
         lookup: addresses.Lookup = addresses.system_lookup,
+        refusal: addresses.Refusal | None = None,
     ) -> None:
         self._clock, self._fetching, self._lookup = clock, fetching, lookup
         self._tls = ssl_context
+        self._refusal = refusal or (addresses.anywhere if fetching.allow_private else addresses.refusal)
         self._patience = Patience(fetching.timeout_s, fetching.idle_timeout_s)
         self._common = {
             "User-Agent": user_agent(fetching),
@@ -102,7 +105,7 @@ class HttpTransport:
         shown = without_userinfo(request.url)
         scheme, authority, target = _parts(shown)
         origin = _origin(scheme, authority)
-        if not self._fetching.allow_private and (reason := addresses.host_refusal(origin.host)):
+        if reason := addresses.host_refusal(origin.host, self._refusal):
             raise TransportError("address", f"{origin.host} is {reason}")
         try:
             status, headers, body = await self._exchanged(origin, authority, target, request)
@@ -150,10 +153,8 @@ class HttpTransport:
 
     def _direct(self) -> Wires:
         if self._wires is None:
-            allow_private = self._fetching.allow_private
-            resolver = addresses.Resolver(allow_private=allow_private, lookup=self._lookup)
-            guard = addresses.Guard(allow_private=allow_private)
-            self._wires = Wires(resolver, guard, self._context, self._patience)
+            resolver = addresses.Resolver(rule=self._refusal, lookup=self._lookup)
+            self._wires = Wires(resolver, addresses.Guard(self._refusal), self._context, self._patience)
         return self._wires
 
     def _proxy(self) -> ProxiedSession:

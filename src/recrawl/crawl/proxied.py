@@ -24,7 +24,7 @@ class ProxiedSession:
         connector = aiohttp.TCPConnector(
             ssl=tls,
             limit=0,
-            resolver=addresses.Resolver(allow_private=True),
+            resolver=addresses.Resolver(rule=addresses.anywhere),
             keepalive_timeout=wire.KEEP_ALIVE_S,
         )
         idle_s = fetching.idle_timeout_s

@@ -104,6 +104,8 @@ def _read_as(document: Document, shape: Shape, body: bytes, patience: bool) -> F
             return read_sitemap(body, document.url, document.now, document.switches)
         if kind == "sitemap" and shape == "text":
             return read_text_sitemap(body, document.url)
+    if kind == "auto" and not body.strip():
+        raise UnreadableError("the document is empty, so what it should be cannot be told")
     if kind in ("feed", "sitemap"):
         raise UnreadableError(f"expected a {kind}, but this is {_NAMES[shape] if body.strip() else 'empty'}")
     if document.select or shape in ("html", "feed", "sitemap"):

@@ -121,7 +121,8 @@ class Wire(asyncio.Protocol):
         try:
             messages, upgraded, _ = self._parser.feed_data(data)
         except (HttpProcessingError, ValueError) as error:
-            return self.fail(TransportError("protocol", f"the answer is not proper HTTP: {_first_line(str(error))}"))
+            why = _first_line(getattr(error, "message", "") or str(error))
+            return self.fail(TransportError("protocol", f"the answer is not proper HTTP: {why}"))
         for message, payload in messages:
             if message.code == 101 or upgraded:
                 return self.fail(TransportError("protocol", "the server wants to speak another protocol"))

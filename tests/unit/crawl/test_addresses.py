@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.crawl.addresses import Guard, RefusedAddressError, Resolver, host_refusal, is_localhost, literal, refusal
+from recrawl.crawl.addresses import (
+    Guard,
+    Refusal,
+    RefusedAddressError,
+    Resolver,
+    anywhere,
+    host_refusal,
+    is_localhost,
+    literal,
+    refusal,
+)
 
 REFUSED = {
     "0.0.0.0": "unspecified",
@@ -129,7 +139,7 @@ def test_local_names_are_loopback_without_asking_anybody() -> None:
 
 
 def resolve(
-    host: str, *answers: str, allow_private: bool = False, error: Exception | None = None, timeout_s: float = 5.0
+    host: str, *answers: str, rule: Refusal = refusal, error: Exception | None = None, timeout_s: float = 5.0
 ) -> list[str]:
     def lookup(_: str, __: int) -> list[str]:
         if error is not None:
@@ -137,7 +147,7 @@ def resolve(
         return list(answers)
 
     async def scene() -> list[str]:
-        resolver = Resolver(allow_private=allow_private, lookup=lookup, timeout_s=timeout_s)
+        resolver = Resolver(rule=rule, lookup=lookup, timeout_s=timeout_s)
         return [each["host"] for each in await resolver.resolve(host, 80)]
 
     return asyncio.run(scene())
@@ -153,8 +163,8 @@ def test_a_name_with_only_private_answers_is_refused() -> None:
 
 
 def test_private_answers_are_taken_where_they_are_allowed() -> None:
-    assert resolve("inside.example", "10.0.0.1", allow_private=True) == ["10.0.0.1"]
-    assert resolve("x.localhost", error=OSError("never asked"), allow_private=True) == ["127.0.0.1"]
+    assert resolve("inside.example", "10.0.0.1", rule=anywhere) == ["10.0.0.1"]
+    assert resolve("x.localhost", error=OSError("never asked"), rule=anywhere) == ["127.0.0.1"]
 
 
 def test_lookups_that_fail_say_so() -> None:
@@ -170,7 +180,7 @@ def test_a_lookup_that_hangs_is_given_up() -> None:
     released = threading.Event()
 
     async def scene() -> None:
-        resolver = Resolver(allow_private=False, lookup=lambda *_: [str(released.wait(10))], timeout_s=0.05)
+        resolver = Resolver(lookup=lambda *_: [str(released.wait(10))], timeout_s=0.05)
         with pytest.raises(socket.gaierror, match="took too long"):
             await resolver.resolve("slow.example", 80)
 
@@ -181,5 +191,5 @@ def test_a_lookup_that_hangs_is_given_up() -> None:
 def test_no_socket_is_made_for_a_refused_address() -> None:
     info = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))
     with pytest.raises(RefusedAddressError, match=r"127\.0\.0\.1 is a loopback address"):
-        Guard(allow_private=False).socket(info)
-    Guard(allow_private=True).socket(info).close()
+        Guard().socket(info)
+    Guard(anywhere).socket(info).close()
