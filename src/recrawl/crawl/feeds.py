@@ -5,7 +5,7 @@ way, and the dates are the publisher's own. Broken ones are repaired, and those 
 name are given to feedparser, which reads almost anything but is thirty times slower; only where there is `patience`.
 
 Which item is which: its guid or id, else its link, else a digest of title and summary. Ids that change at every fetch
-make every item new; that shows in the counts of the source, and is not guessed at here.
+cannot be told from one document; `crawl.renaming` notices them.
 
 When it was published: `pubDate`, `published`, `issued`, `dc:date`, `created`. An entry that has only `updated` is dated
 by it: an edit then moves the date, but never makes the item new. A date after the fetch counts as the fetch's.

@@ -61,6 +61,7 @@ class Visit:
         error: why the document could not be read, in words
         keys: of the items listed, in document order (`item_key`)
         unseen: those of them nobody has seen before
+        renamed: the ids of its items have proved worthless: `keys` are made of links (`crawl.renaming`)
         previous: the text of the page as it was, where it changed
     """
 
@@ -71,4 +72,5 @@ class Visit:
     error: str = ""
     keys: list[int] = field(default_factory=list)
     unseen: set[int] = field(default_factory=set)
+    renamed: bool = False
     previous: str = ""

@@ -18,6 +18,7 @@ import structlog
 
 from recrawl.clock import Clock
 from recrawl.config import HintSwitches, QuietHours, quiet_until
+from recrawl.crawl import renaming
 from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.findings import UnreadableError
@@ -301,10 +302,25 @@ class Crawler:
             listed.append((visit.intent.source.id, [key for key in visit.keys if key not in known]))
         for visit, unseen in zip(visits, self._store.unseen(listed), strict=True):
             visit.unseen = unseen
+            if renaming.suspected(visit):
+                self._recognise(visit)
             before, findings = visit.intent.progress.digest, visit.findings
             if findings is not None and findings.kind == "page" and before and findings.digest != before:
                 versions = self._store.versions(visit.intent.source.id, limit=1)
                 visit.previous = versions[0].text if versions else ""
+
+    def _recognise(self, visit: Visit) -> None:
+        """Nothing listed is known by its id: perhaps it is by its link."""
+        findings, source, last = visit.findings, visit.intent.source.id, visit.intent.progress.last
+        assert findings is not None
+        assert last is not None
+        found = self._store.items(source=source, limit=renaming.LOOK_BACK + 2 * len(visit.keys))
+        links = {item.link for item in found}
+        keys = renaming.links_instead(findings.items, links, last)
+        if keys is not None:
+            (unseen,) = self._store.unseen([(source, keys)])
+            new = {key for key, item in zip(keys, findings.items, strict=True) if item.link not in links}
+            visit.keys, visit.unseen, visit.renamed = keys, unseen & new, True
 
     def _all_done(self) -> bool:
         """With `once`: whether everybody who can be reached has had their turn."""

@@ -15,6 +15,7 @@ from recrawl.crawl.diffs import unified
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest
 from recrawl.crawl.intents import Terms, Visit
+from recrawl.crawl.renaming import NOTE
 from recrawl.learning.censoring import missed_items
 from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key, packed
 
@@ -275,6 +276,8 @@ def _described(visit: Visit) -> Source:
         note = ""
     if findings.kind == "page" and findings.advertises and not note:
         note = f"advertises a feed: {findings.advertises[0]}"
+    if visit.renamed:
+        note = NOTE
     if findings.remark:
         note = findings.remark
     if note != source.note:
