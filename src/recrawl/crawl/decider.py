@@ -14,7 +14,7 @@ import numpy as np
 
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms, Visit
-from recrawl.crawl.politeness import Slots
+from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.kernels.continuous_index import continuous_index
 from recrawl.policies.learned_calendar import LearnedCalendar
@@ -48,7 +48,7 @@ class Decider:
 
     def load(self, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float) -> None:
         """Begin with a catalogue as it was left; sources that never got anywhere have no progress."""
-        known = {each.source: each for each in progress}
+        known = {each.source: self._believable(each, now) for each in progress}
         for source in sources:
             self._enter(source, known.get(source.id) or Progress(source=source.id))
         urls = [source.url for source in self._sources]
@@ -115,7 +115,7 @@ class Decider:
         return {
             number
             for number in self._number.values()
-            if self._sources[number].state == "active" and self._progress[number].held_until <= now
+            if self._sources[number].state == "active" and self._own_hold(number) <= now
         }
 
     def reachable(self, numbers: Iterable[int], by: float) -> bool:
@@ -344,8 +344,21 @@ class Decider:
         if len(ids):
             numbers = ids.tolist()
             active = [self._sources[n].state == "active" for n in numbers]
-            until = [self._progress[n].held_until for n in numbers]
+            until = [self._own_hold(n) for n in numbers]
             self.policy.hold(ids, np.where(active, until, math.inf))
+
+    def _own_hold(self, number: int) -> float:
+        """When nothing of its own holds a source back any more; the least interval counts over restarts too."""
+        progress = self._progress[number]
+        floor = 0.0 if progress.last is None else progress.last + self.terms.min_interval_s
+        return max(progress.held_until, floor)
+
+    def _believable(self, progress: Progress, now: float) -> Progress:
+        """Mend what a clock that was ahead wrote: nothing was crawled after now, no hold outlasts the longest."""
+        if progress.last is not None:
+            progress.last = min(progress.last, now)
+        progress.held_until = min(progress.held_until, now + max(self.terms.max_backoff_s, MAX_RETRY_AFTER_S))
+        return progress
 
     def leave_hosts(self, intents: Sequence[Intent], now: float) -> None:
         """The requests of these are over: their hosts are free again as soon as politeness allows."""

@@ -1,0 +1,148 @@
+"""Real crawlers for tests to kill: a process that has imported everything and forks a crawler in milliseconds.
+
+Starting Python with all its imports takes seconds; hundreds of starts need a nursery. What it forks is the command line
+itself with arguments of the caller's, with its own output file and nothing shared with the nursery but its memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+RECRAWL = [sys.executable, "-c", "from recrawl.cli import main; main()"]
+
+
+class Nursery:
+    """The parent of crawlers. `run` runs a command line in the nursery itself, which warms it up."""
+
+    def __init__(self, folder: Path) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RECRAWL_")}
+        self._errors = open(folder / "nursery.txt", "wb")  # noqa: SIM115 - closed with the nursery
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            cwd=folder, env=kept,
+        )  # fmt: skip
+
+    def run(self, *arguments: str, output: Path) -> int:
+        """Run to the end without a fork; the exit status."""
+        return int(self._ask({"run": arguments, "output": str(output)}))
+
+    def start(self, *arguments: str, output: Path) -> int:
+        """Fork a crawler; its process id."""
+        return int(self._ask({"start": arguments, "output": str(output)}))
+
+    def wait(self, pid: int) -> int:
+        """Its exit status when it has ended; minus the signal that killed it."""
+        return int(self._ask({"wait": pid}))
+
+    def close(self) -> None:
+        """End the nursery; nothing it started is left by then unless it was never waited for."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10.0)
+        self._process.stdout.close()
+        self._errors.close()
+
+    def _ask(self, wish: dict[str, Any]) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(wish).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"the nursery died: {Path(self._errors.name).read_text()[-2000:]}"
+        return json.loads(answer)
+
+
+@contextmanager
+def nursery(folder: Path) -> Iterator[Nursery]:
+    """A nursery until the block ends."""
+    parent = Nursery(folder)
+    try:
+        yield parent
+    finally:
+        parent.close()
+
+
+@contextmanager
+def crawling(folder: Path, *arguments: str, output: str = "output.txt") -> Iterator[subprocess.Popen[bytes]]:
+    """`recrawl` with these arguments as a fresh process in a folder, killed at the end of the block if still there."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECRAWL_")}
+    with open(folder / output, "wb") as said:
+        child = subprocess.Popen([*RECRAWL, *arguments], cwd=folder, stdout=said, stderr=said, env=kept)
+        try:
+            yield child
+        finally:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+
+
+def until(happened: Callable[[], bool], at_most_s: float = 30.0) -> None:
+    """Wait for something that another process does; an error if it does not happen."""
+    last = time.monotonic() + at_most_s
+    while not happened():
+        assert time.monotonic() < last, f"it did not happen within {at_most_s:g} s"
+        time.sleep(0.01)
+
+
+def _command(arguments: Sequence[str], output: str) -> int:
+    """The command line with its output in a file, the nursery's own put back afterwards."""
+    from recrawl.cli import run
+
+    kept = os.dup(1), os.dup(2)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    try:
+        return run(list(arguments))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(kept[0], 1)
+        os.dup2(kept[1], 2)
+        for each in (*kept, file):
+            os.close(each)
+
+
+def _forked(arguments: Sequence[str], output: str) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        status = _command(arguments, output)
+    finally:
+        os._exit(status)
+
+
+def serve() -> None:
+    """What the nursery does: a wish per line of its input, an answer per line of its output, until the input ends."""
+    import gc
+
+    from recrawl import wiring  # noqa: F401 - so that children need not import it
+
+    gc.freeze()
+    wishes, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    for line in wishes:
+        wish = json.loads(line)
+        if "run" in wish:
+            answer = _command(wish["run"], wish["output"])
+        elif "start" in wish:
+            answer = _forked(wish["start"], wish["output"])
+        else:
+            answer = os.waitstatus_to_exitcode(os.waitpid(wish["wait"], 0)[1])
+        answers.write(f"{answer}\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve()
