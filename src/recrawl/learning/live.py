@@ -28,7 +28,7 @@ from recrawl.learning.model import DEFAULT_HALF_LIFE_S, Moments, Objective
 from recrawl.learning.rates import UNIX_TIMES, YEAR, default_range
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
-LAYOUT = 1
+LAYOUT = 2
 """Version of rows and shared state."""
 UNKNOWN, FEED, PAGE = 0, 1, 2
 DOUBT = 0.0

@@ -1,11 +1,11 @@
 """Feeds learned visit by visit: what a catalogue too large to be scanned can know of its arrivals.
 
-A feed is believed to publish at rate Λπ(t): Λ by several memories (:mod:`recrawl.learning.drift`), π its own hours and
-weekdays shrunk to those of the catalogue. Items fade at μ. What waits there is Λ∫π(u)e^{−μ(t−u)}du since the last
-visit: with π̄ the average of π so weighted, the feed is the source (v, r) = (Λπ̄/μ, μ); under discovery (Λπ̄, 0), π̄
-the plain average. Its index is then that of :mod:`recrawl.kernels.rhythm_index` without looking ahead. π̄ is
-taken at the beginning of the hour. Only the feeds visited are touched; the common prior is fitted anew every so many
-visits.
+A feed is believed to publish at rate Λπ(t): Λ by several memories (:mod:`recrawl.learning.drift`), π by hours and
+weekdays as far as those are to be trusted (:mod:`recrawl.learning.rhythms`). Items fade at μ. What waits there is
+Λ∫π(u)e^{−μ(t−u)}du since the last visit: with π̄ the average of π so weighted, the feed is the source
+(v, r) = (Λπ̄/μ, μ); under discovery (Λπ̄, 0), π̄ the plain average. Its index is then that of
+:mod:`recrawl.kernels.rhythm_index` without looking ahead. π̄ is taken at the beginning of the hour. Only the feeds
+visited are touched; the common prior is fitted anew every so many visits.
 
 *The first visit* shows a listing of the latest items. Its oldest dated item marks the window and is not counted; the
 others are n − 1 arrivals over that window, whatever the pace: 20 items within 40 s or within 40 years. Each memory
@@ -15,9 +15,6 @@ beginning.
 
 *Later visits* show what came since the last one. A listing that begins long after the last visit, given how dense it
 is, has dropped items: then its own window counts.
-
-*Hours* are only counted of feeds watched, their first listing included, for a day or more, weekdays for a week: a
-shorter window would make its own hours look busy.
 
 Times at the interface are Unix seconds; inside, as in the memories, days.
 """
@@ -33,20 +30,29 @@ import numpy.typing as npt
 from numba import njit
 
 from recrawl.kernels.likelihood import gamma_prior
-from recrawl.kernels.rhythm_index import HOURS, WEEK, shrink_profiles
+from recrawl.kernels.rhythm_index import HOURS, WEEK
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.drift import MEMORIES_DAYS, PRIOR_MEMORY, learn_counts, sum_up
-from recrawl.learning.feeds import DAY, HOUR_ITEMS, WEEKDAY_ITEMS
+from recrawl.learning.feeds import DAY
 from recrawl.learning.model import Moments
+from recrawl.learning.rhythms import (
+    FIRST_TRUST,
+    OWN_ITEMS_BY_HOUR,
+    OWN_ITEMS_BY_WEEKDAY,
+    Counts,
+    count_items,
+    fill_candidates,
+    fill_exposures,
+    judge,
+    mixtures,
+    past_profile,
+    pool,
+    trusted,
+)
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
 _MEMORIES = np.array(MEMORIES_DAYS)
 _SIZE = len(MEMORIES_DAYS)
-_EVEN_WEEK = np.ones(WEEK)
-MEMORY_OF_HOURS_DAYS, FADED = 7.0, 7.0
-"""The profile since the last visit is averaged over a week at most, and not where less than e^{−7} is left."""
-LONGEST_PROFILE_DAYS = 28.0
-"""Beyond this a window is taken to have seen every hour alike."""
 DROPPED_AT = 1e-6
 """A listing has dropped items if its being so late within the gap, by chance, is less likely than this."""
 REFIT_SHARE = 0.25
@@ -54,65 +60,6 @@ REFIT_SHARE = 0.25
 CHUNK = 4096
 FIRST_PRIOR = (0.5, 0.5)
 """Shape and rate (days) of the law of Λ before anything was seen: one item a day, and anything possible."""
-
-
-@njit(cache=True)
-def _exposure(start: float, end: float, hours: FloatArray, weekdays: FloatArray) -> float:
-    """∫π over [start, end], in days."""
-    if end - start > LONGEST_PROFILE_DAYS:
-        return end - start
-    total, at = 0.0, start
-    while at < end - 1e-12:
-        stop = min((math.floor(at * HOURS + 1e-9) + 1.0) / HOURS, end)
-        middle = 0.5 * (at + stop)
-        total += (stop - at) * hours[math.floor(middle * HOURS) % HOURS] * weekdays[math.floor(middle) % WEEK]
-        at = stop
-    return total
-
-
-@njit(cache=True)
-def _past_profile(
-    now: float, since: FloatArray, decay: FloatArray, hours: FloatArray, weekdays: FloatArray, out: FloatArray
-) -> None:
-    """∫π(u)e^{−μ(now−u)}du over ∫e^{−μ(now−u)}du since the last visit; the present hour's π where that is now."""
-    for i in range(len(out)):
-        begin = max(since[i], now - MEMORY_OF_HOURS_DAYS)
-        if decay[i] > 0.0:
-            begin = max(begin, now - FADED / decay[i])
-        if not begin < now - 1e-9:
-            out[i] = hours[i, math.floor(now * HOURS + 1e-9) % HOURS] * weekdays[i, math.floor(now + 1e-9) % WEEK]
-            continue
-        total, whole, at = 0.0, 0.0, begin
-        while at < now - 1e-12:
-            stop = min((math.floor(at * HOURS + 1e-9) + 1.0) / HOURS, now)
-            middle = 0.5 * (at + stop)
-            weight = (stop - at) * math.exp(-decay[i] * (now - middle))
-            total += weight * hours[i, math.floor(middle * HOURS) % HOURS] * weekdays[i, math.floor(middle) % WEEK]
-            whole += weight
-            at = stop
-        out[i] = total / whole
-
-
-@njit(cache=True)
-def _date(
-    times: FloatArray,
-    now: float,
-    window: float,
-    own_hours: npt.NDArray[np.float32],
-    own_weekdays: npt.NDArray[np.float32],
-    pooled_hours: FloatArray,
-    pooled_weekdays: FloatArray,
-) -> None:
-    """Count items by hour and weekday, as far as the window allows."""
-    for time in times:
-        day = min(time, now) / DAY
-        hour, weekday = math.floor(day * HOURS) % HOURS, math.floor(day) % WEEK
-        if window >= 1.0:
-            own_hours[hour] += 1.0
-            pooled_hours[hour] += 1.0
-        if window >= WEEK:
-            own_weekdays[weekday] += 1.0
-            pooled_weekdays[weekday] += 1.0
 
 
 @njit(cache=True)
@@ -140,52 +87,88 @@ def _listings(
     undated: FloatArray,
     since: FloatArray,
     now: float,
-    hours: FloatArray,
-    weekdays: FloatArray,
+    prior: tuple[float, float],
+    shape: FloatArray,
+    scale_rate: FloatArray,
     seen: BoolArray,
     known_from: FloatArray,
     counts: FloatArray,
     exposures: FloatArray,
-    own_hours: npt.NDArray[np.float32],
-    own_weekdays: npt.NDArray[np.float32],
+    own_hours: Counts,
+    own_weekdays: Counts,
+    hour_record: Counts,
+    weekday_record: Counts,
+    hour_trust: FloatArray,
+    weekday_trust: FloatArray,
     pooled_hours: FloatArray,
     pooled_weekdays: FloatArray,
     count: FloatArray,
     exposure: FloatArray,
     gap: FloatArray,
 ) -> None:
-    """First listings are learned at once; of later visits, count, exposure and gap are filled in."""
+    """First listings are learned at once; of later visits, count, exposure and gap are filled in.
+
+    `pooled_hours` and `pooled_weekdays` have the items of all feeds in the first row, those expected in the second.
+    """
+    common_hours, common_weekdays = np.empty(HOURS), np.empty(WEEK)
+    pool(pooled_hours[0], pooled_hours[1], common_hours)
+    pool(pooled_weekdays[0], pooled_weekdays[1], common_weekdays)
+    hours, weekdays = np.empty((4, HOURS)), np.empty((4, WEEK))
+    hour_time, weekday_time = np.empty(HOURS), np.empty(WEEK)
+    by_hours, by_weekdays, weights = np.empty(3), np.empty(3), np.empty(3)
     for k in range(len(ids)):
         i = ids[k]
         listed = times[offsets[k] : offsets[k + 1]]
-        start, number = since[k], len(listed) + undated[k]
-        if not seen[i]:
+        start, number, first = since[k], len(listed) + undated[k], not seen[i]
+        if first:
             seen[i] = True
-            known_from[i] = now
-            if len(listed) > 0:
-                start = listed.min()
-                known_from[i] = start
-                if start < now:
-                    share = _exposure(start / DAY, now / DAY, hours[k], weekdays[k]) / ((now - start) / DAY)
-                    _first_listing(listed, undated[k], now, share, counts[i], exposures[i])
-        elif now > start:
-            if len(listed) > 1 and undated[k] == 0.0:
-                oldest = listed.min()
-                late = (now - oldest) / (now - start)
-                if 0.0 < late < 1.0 and len(listed) * math.log(late) < math.log(DROPPED_AT):
-                    start, number = oldest, number - 1.0
-            count[k] = number
-            exposure[k] = _exposure(start / DAY, now / DAY, hours[k], weekdays[k])
-            gap[k] = (now - start) / DAY
-        _date(
-            listed,
-            now,
-            (now - known_from[i]) / DAY,
+            known_from[i] = start = listed.min() if len(listed) > 0 else now
+        elif len(listed) > 1 and undated[k] == 0.0 and now > start:
+            oldest = listed.min()
+            late = (now - oldest) / (now - start)
+            if 0.0 < late < 1.0 and len(listed) * math.log(late) < math.log(DROPPED_AT):
+                start, number = oldest, number - 1.0
+        if not now > start:
+            continue
+        began, until = known_from[i] / DAY, 0.0 if first else since[k] / DAY
+        fill_candidates(
             own_hours[i],
-            own_weekdays[i],
-            pooled_hours,
-            pooled_weekdays,
+            began,
+            until,
+            common_hours,
+            OWN_ITEMS_BY_HOUR,
+            hour_record[i],
+            hour_trust,
+            hour_time,
+            weights,
+            hours,
         )
+        fill_candidates(
+            own_weekdays[i],
+            began,
+            until,
+            common_weekdays,
+            OWN_ITEMS_BY_WEEKDAY,
+            weekday_record[i],
+            weekday_trust,
+            weekday_time,
+            weights,
+            weekdays,
+        )
+        length = (now - start) / DAY
+        reach = fill_exposures(start / DAY, now / DAY, hours, weekdays, by_hours, by_weekdays, hour_time, weekday_time)
+        if first:
+            _first_listing(listed, undated[k], now, reach / length, counts[i], exposures[i])
+            a, b, rate = prior[0], prior[1], len(listed) / reach
+        else:
+            count[k], exposure[k], gap[k] = number, reach, length
+            a, b = shape[i], scale_rate[i]
+            rate = a / b
+        days = listed / DAY
+        judge(days, undated[k], a, b, by_hours, hours, first, length, hour_record[i])
+        judge(days, undated[k], a, b, by_weekdays, weekdays, first, length, weekday_record[i])
+        count_items(days, rate, hour_time, own_hours[i], pooled_hours[0], pooled_hours[1])
+        count_items(days, rate, weekday_time, own_weekdays[i], pooled_weekdays[0], pooled_weekdays[1])
 
 
 def flattened(published: Sequence[npt.ArrayLike] | None, count: int, now: float) -> tuple[IntArray, FloatArray]:
@@ -214,6 +197,8 @@ class LiveFeeds(Columns):
         "record": Column(np.float64, 0.0, _SIZE),
         "own_hours": Column(np.float32, 0.0, HOURS),
         "own_weekdays": Column(np.float32, 0.0, WEEK),
+        "hour_record": Column(np.float32, 0.0, 2),
+        "weekday_record": Column(np.float32, 0.0, 2),
         "weight": Column(np.float64, 1.0 / _SIZE, _SIZE, kept=False),
         "shape": Column(np.float64, FIRST_PRIOR[0], kept=False),
         "scale_rate": Column(np.float64, FIRST_PRIOR[1], kept=False),
@@ -224,8 +209,10 @@ class LiveFeeds(Columns):
     exposures: FloatArray
     record: FloatArray
     weight: FloatArray
-    own_hours: npt.NDArray[np.float32]
-    own_weekdays: npt.NDArray[np.float32]
+    own_hours: Counts
+    own_weekdays: Counts
+    hour_record: Counts
+    weekday_record: Counts
     shape: FloatArray
     scale_rate: FloatArray
 
@@ -234,7 +221,8 @@ class LiveFeeds(Columns):
         self.discovery = discovery
         self.prior = FIRST_PRIOR
         self.common: FloatArray = np.full(_SIZE, 1.0 / _SIZE)
-        self.pooled_hours, self.pooled_weekdays = np.zeros(HOURS), np.zeros(WEEK)
+        self.pooled_hours, self.pooled_weekdays = np.zeros((2, HOURS)), np.zeros((2, WEEK))
+        self.hour_trust, self.weekday_trust = FIRST_TRUST.copy(), FIRST_TRUST.copy()
         self.visits, self.refit_at = 0.0, 1.0
 
     def learn(self, visits: Visits, since: FloatArray) -> bool:
@@ -242,7 +230,6 @@ class LiveFeeds(Columns):
         ids = visits.ids
         offsets, times = flattened(visits.published, len(ids), visits.now)
         undated = np.zeros(len(ids)) if visits.new is None else np.maximum(visits.new.astype(np.float64), 0.0)
-        hours, weekdays = self._profiles(ids)
         count, exposure, gap = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         _listings(
             ids,
@@ -251,14 +238,19 @@ class LiveFeeds(Columns):
             undated,
             since,
             visits.now,
-            hours,
-            weekdays,
+            self.prior,
+            self.shape,
+            self.scale_rate,
             self.seen,
             self.known_from,
             self.counts,
             self.exposures,
             self.own_hours,
             self.own_weekdays,
+            self.hour_record,
+            self.weekday_record,
+            self.hour_trust,
+            self.weekday_trust,
             self.pooled_hours,
             self.pooled_weekdays,
             count,
@@ -300,6 +292,8 @@ class LiveFeeds(Columns):
             shape, rate = gamma_prior(counts, exposures, start)
             self.prior = (float(shape), float(rate))
             self.common = (self.weight[known].sum(axis=0) + 1.0) / (len(known) + _SIZE)
+            self.hour_trust = trusted(known, self.hour_record, self.hour_trust)
+            self.weekday_trust = trusted(known, self.weekday_record, self.weekday_trust)
         self._sum_up(np.flatnonzero(self.seen[: self.size]))
 
     def beliefs(self, ids: IntArray, since: FloatArray, fading: FloatArray, now: float) -> Moments:
@@ -317,9 +311,9 @@ class LiveFeeds(Columns):
         out = np.empty(len(ids))
         for start in range(0, len(ids), CHUNK):
             part = slice(start, start + CHUNK)
-            hours, weekdays = self._profiles(ids[part])
+            hours, weekdays = self._profiles(ids[part], since[part])
             decay = np.zeros(len(hours)) if self.discovery else fading[part] * DAY
-            _past_profile(now / DAY, since[part] / DAY, decay, hours, weekdays, out[part])
+            past_profile(now / DAY, since[part] / DAY, decay, hours, weekdays, out[part])
         return out
 
     def shared(self) -> dict[str, Any]:
@@ -329,6 +323,7 @@ class LiveFeeds(Columns):
             "common": self.common.tolist(),
             "hours": self.pooled_hours.tolist(),
             "weekdays": self.pooled_weekdays.tolist(),
+            "trust": [self.hour_trust.tolist(), self.weekday_trust.tolist()],
             "visits": [self.visits, self.refit_at],
         }
 
@@ -337,6 +332,7 @@ class LiveFeeds(Columns):
         self.prior = (float(state["prior"][0]), float(state["prior"][1]))
         self.common = np.array(state["common"])
         self.pooled_hours, self.pooled_weekdays = np.array(state["hours"]), np.array(state["weekdays"])
+        self.hour_trust, self.weekday_trust = np.array(state["trust"][0]), np.array(state["trust"][1])
         self.visits, self.refit_at = state["visits"]
 
     def settle(self) -> None:
@@ -356,19 +352,33 @@ class LiveFeeds(Columns):
             self.scale_rate,
         )
 
-    def _profiles(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _profiles(self, ids: IntArray, since: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Hours and weekdays of some feeds, watched until `since`."""
+        until, pooled_hours, pooled_weekdays = since / DAY, np.empty(HOURS), np.empty(WEEK)
         hours, weekdays = np.empty((len(ids), HOURS)), np.empty((len(ids), WEEK))
-        shrink_profiles(
-            np.arange(len(ids)),
-            self.own_hours[ids].astype(np.float64),
-            self.own_weekdays[ids].astype(np.float64),
-            self.pooled_hours,
-            self.pooled_weekdays,
-            _EVEN_WEEK,
-            HOUR_ITEMS,
-            WEEKDAY_ITEMS,
-            True,
+        pool(*self.pooled_hours, pooled_hours)
+        pool(*self.pooled_weekdays, pooled_weekdays)
+        start = self.known_from
+        mixtures(
+            ids,
+            self.own_hours,
+            start,
+            until,
+            pooled_hours,
+            OWN_ITEMS_BY_HOUR,
+            self.hour_record,
+            self.hour_trust,
             hours,
+        )
+        mixtures(
+            ids,
+            self.own_weekdays,
+            start,
+            until,
+            pooled_weekdays,
+            OWN_ITEMS_BY_WEEKDAY,
+            self.weekday_record,
+            self.weekday_trust,
             weekdays,
         )
         return hours, weekdays
