@@ -30,7 +30,8 @@ $(RUNNABLE): pyproject.toml constraints.txt
 
 $(INSTALLED): $(RUNNABLE)
 	@echo "installing what the tests need (once)"
-	@$(PIP) --editable '.[lab,deep]' --group dev
+	@$(PIP) --editable '.[lab,deep,web,postgres,scrapy]' --group dev
+	@sh scripts/system-packages.sh chromium:chromium postgres:postgresql
 	@touch $@
 
 demo: $(RUNNABLE)
@@ -59,7 +60,7 @@ layers: $(INSTALLED)
 	$(BIN)/lint-imports --no-cache
 
 bench: $(INSTALLED)
-	@for each in kernels simulator calendar replay store; do echo; echo "== $$each"; $(BIN)/python -m benchmarks.$$each || exit 1; done
+	@for each in kernels simulator calendar replay store crawl; do echo; echo "== $$each"; $(BIN)/python -m benchmarks.$$each || exit 1; done
 
 ablation: $(INSTALLED)
 	$(BIN)/python -m benchmarks.ablation

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recrawl.kernels.stochastic_index import stochastic_index as stochastic_index
     from recrawl.records import Sources as Sources
     from recrawl.records import Visits as Visits
+    from recrawl.scheduler import Scheduler as Scheduler
     from recrawl.scheduling.calendar import Calendar as Calendar
     from recrawl.sim.grouped_pages import GroupedPages as GroupedPages
     from recrawl.sim.runs import simulate as simulate
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Calendar": "recrawl.scheduling.calendar",
     "GroupedPages": "recrawl.sim.grouped_pages",
+    "Scheduler": "recrawl.scheduler",
     "Sources": "recrawl.records",
     "Visits": "recrawl.records",
     "continuous_index": "recrawl.kernels.continuous_index",
