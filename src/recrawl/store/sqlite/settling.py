@@ -91,9 +91,10 @@ def _found_out(source: Source, revision: int) -> dict[str, object]:
 def unseen(connection: sqlite3.Connection, source: int, keys: Sequence[int]) -> set[int]:
     """Those keys of a source that are not in the store, neither as items nor as dropped ones."""
     given = numbers(keys)
+    # CROSS JOIN keeps the given keys outside: the other way round, every item of the source would read all of them.
     statement = (
-        "SELECT value FROM json_each(:keys) JOIN items ON items.source = :source AND items.key = value UNION ALL "
-        "SELECT value FROM json_each(:keys) JOIN dropped ON dropped.source = :source AND dropped.key = value"
+        "SELECT value FROM json_each(:keys) CROSS JOIN items ON items.source = :source AND items.key = value UNION ALL "
+        "SELECT value FROM json_each(:keys) CROSS JOIN dropped ON dropped.source = :source AND dropped.key = value"
     )
     known = connection.execute(statement, {"keys": given, "source": source})
     return set(keys).difference(row[0] for row in known)
