@@ -63,7 +63,9 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     from recrawl.web.app import make_app
     from recrawl.web.safety.opening import make_door
     from recrawl.web.server import bound, serve
+    from recrawl.wiring import install_event_loop
 
+    install_event_loop()
     door = make_door(host, config.store, os.environ, names=names, file=file)
     listener = bound(host, port)
     store = open_store(config.store)

@@ -71,11 +71,15 @@ class Prospect:
     captures: FloatArray
 
 
-def prospect(catalogue: Catalogue, budget: float) -> Prospect:
-    """The catalogue at rest at `budget` tokens per second."""
+def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision: float = 1e-12) -> Prospect:
+    """The catalogue at rest at `budget` tokens per second.
+
+    It is quicker with a `guess` of the price there, and where a spend within `precision` of the budget will do.
+    """
     known = catalogue.known
     value, rate, cost = (array[known] for array in (catalogue.value, catalogue.rate, catalogue.cost))
-    price, interval = cadence(value, rate, budget, cost, catalogue.min_interval[known], catalogue.max_age[known])
+    bounds = catalogue.min_interval[known], catalogue.max_age[known]
+    price, interval = cadence(value, rate, budget, cost, *bounds, guess=guess, precision=precision)
     captures, inflow = captured_per_time(value, rate, interval), catalogue.inflow[known]
     return Prospect(
         budget=budget,

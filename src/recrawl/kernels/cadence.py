@@ -58,15 +58,20 @@ def _solve(
     cost: FloatArray,
     shortest: FloatArray,
     longest: FloatArray,
+    guess: float,
+    precision: float,
     out: FloatArray,
 ) -> float:
     """The price between the ends at which the spend is `budget`, by regula falsi on logarithms (Illinois)."""
-    high = 1.0
+    stride = 1e3 if guess == 1.0 else 1.1
+    high = guess
     while _fill(high, value, rate, cost, shortest, longest, out) > budget:
-        high *= 1e3
+        high *= stride
+        stride = min(stride * stride, 1e3)
     low = high
     while _fill(low, value, rate, cost, shortest, longest, out) < budget and low > 1e-280:
-        low *= 1e-3
+        low /= stride
+        stride = min(stride * stride, 1e3)
     above = math.log(_fill(low, value, rate, cost, shortest, longest, out) / budget)
     below = math.log(max(_fill(high, value, rate, cost, shortest, longest, out) / budget, 1e-300))
     left, right, side = math.log(low), math.log(high), 0
@@ -75,7 +80,7 @@ def _solve(
         if step % 3 < 2 and math.isfinite(above) and above > below:
             middle = (left * below - right * above) / (below - above)
         excess = math.log(max(_fill(math.exp(middle), value, rate, cost, shortest, longest, out) / budget, 1e-300))
-        if abs(excess) <= _PRECISION or right - left <= 1e-15 * abs(right):
+        if abs(excess) <= precision or right - left <= 1e-15 * abs(right):
             return math.exp(middle)
         if excess > 0.0:
             left, above = middle, excess
@@ -95,8 +100,13 @@ def cadence(
     cost: npt.ArrayLike = 1.0,
     min_interval: npt.ArrayLike = 0.0,
     max_age: npt.ArrayLike = math.inf,
+    guess: float = 1.0,
+    precision: float = _PRECISION,
 ) -> tuple[float, FloatArray]:
     """The price at which `budget` per time unit is spent, and the interval of each source at it, inf for never.
+
+    A `guess` of the price, such as that of a budget nearby, spares steps, and so does a coarser `precision` (relative,
+    of the spend).
 
     >>> price, interval = cadence(value=[2.0, 2.0, 0.1], rate=[0.5, 0.5, 0.5], budget=0.5)
     >>> round(price, 6), interval.round(6).tolist()
@@ -119,7 +129,7 @@ def cadence(
         return math.inf, longest * (floor / limit)
     if _fill(0.0, *columns, interval) <= limit:
         return 0.0, interval
-    price = _solve(limit, *columns, interval)
+    price = _solve(limit, *columns, guess if 0.0 < guess < math.inf else 1.0, precision, interval)
     _fill(price, *columns, interval)
     return price, interval
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from recrawl.clock import Clock
+from recrawl.errors import StoreError
 
 T = TypeVar("T")
 
@@ -38,6 +40,26 @@ class Cached:
             value: T = answer.value
             return value
 
+    def soon(self, key: Hashable, lasts_s: float, make: Callable[[], T]) -> T:
+        """As `get`, but an answer that is too old is given once more, while another thread makes the next one."""
+        with self._lock:
+            answer = self._answers.get(key)
+        if answer is None or answer.made is None:
+            return self.get(key, lasts_s, make)
+        if self._clock.now() - answer.made >= lasts_s and not answer.renewing:
+            answer.renewing = True
+            threading.Thread(target=self._renew, args=(answer, make), daemon=True).start()
+        value: T = answer.value
+        return value
+
+    def _renew(self, answer: _Answer, make: Callable[[], Any]) -> None:
+        try:
+            with suppress(StoreError):  # the store is closed, or busy: the old answer stays
+                value = make()
+                answer.value, answer.made = value, self._clock.now()
+        finally:
+            answer.renewing = False
+
     def forget(self) -> None:
         """Something was changed: make every answer anew."""
         with self._lock:
@@ -45,9 +67,10 @@ class Cached:
 
 
 class _Answer:
-    __slots__ = ("lock", "made", "value")
+    __slots__ = ("lock", "made", "renewing", "value")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.value: Any = None
         self.made: float | None = None
+        self.renewing = False

@@ -54,6 +54,10 @@ class Desk:
         """Who is crawling now, in words."""
         return self.cached.get("claimed", SHORT_S, self.store.claimed)
 
+    def tags(self) -> list[tuple[str, int]]:
+        """The most common tags and how many sources have each."""
+        return self.cached.soon("tags", SHORT_S, lambda: self.store.tags(limit=100))
+
     def holds(self) -> dict[str, Hold]:
         """Hosts that are held, by name."""
         return self.cached.get("holds", SHORT_S, lambda: {h.host: h for h in self.store.holds(self.now())})

@@ -28,7 +28,8 @@ class _Quiet(uvicorn.Server):
 def bound(host: str, port: int) -> socket.socket:
     """A listening socket; OutputError in words if the address is taken. Port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
+    # Told its protocol, the event loop sends small answers at once instead of waiting for more to send.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))

@@ -27,6 +27,10 @@ _ORDERS = {
     "failures": "progress.failures",
 }
 _PAGE = 5000
+_COLUMNS = columns(Source, "sources")
+_SHORTEST_INDEXED = 3
+"""Letters from which on a text is looked for in the index."""
+_FEW = 2000
 
 
 def next_revision(connection: sqlite3.Connection) -> int:
@@ -113,7 +117,10 @@ def _conditions(
     if tag is not None:
         parts.append("sources.id IN (SELECT source FROM tags WHERE tag = ?)")
         values.append(tag)
-    if text:
+    if text and len(text) >= _SHORTEST_INDEXED:
+        parts.append("sources.id IN (SELECT rowid FROM sources_text WHERE sources_text MATCH ?)")
+        values.append(_phrase(text))
+    elif text:
         parts.append("(instr(lower(sources.url), lower(?)) OR instr(lower(sources.title), lower(?)))")
         values += [text, text]
     if since_revision:
@@ -143,11 +150,31 @@ def select(
     joined = "sources JOIN progress ON progress.source = sources.id" if table == "progress" else "sources"
     way = "DESC" if order.startswith("-") else "ASC NULLS LAST"
     tie = ("progress.source" if table == "progress" else "sources.id") + f" {way.split()[0]}"
-    statement = (
-        f"SELECT {columns(Source, 'sources')} FROM {joined}{where} ORDER BY {column} {way}, {tie} LIMIT ? OFFSET ?"
-    )
-    found = connection.execute(statement, (*values, -1 if limit is None else limit, offset))
-    return [source_of(row) for row in found]
+    if text and _are_few(connection, text):
+        column = f"+{column}"  # sort the few that match, instead of looking for them along an index
+    window = f"{where} ORDER BY {column} {way}, {tie} LIMIT ? OFFSET ?"
+    values += [-1 if limit is None else limit, offset]
+    if not offset or limit is None:
+        return [source_of(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM {joined}{window}", values)]
+    # Those passed over are walked along the index alone.
+    alone = "progress" if table == "progress" and not where else joined
+    id = "progress.source" if table == "progress" else "sources.id"
+    places = [row[0] for row in connection.execute(f"SELECT {id} FROM {alone}{window}", values)]
+    statement = f"SELECT {_COLUMNS} FROM sources WHERE id IN (SELECT value FROM json_each(?))"
+    found = {row[0]: source_of(row) for row in connection.execute(statement, (numbers(places),))}
+    return [found[place] for place in places]
+
+
+def _phrase(text: str) -> str:
+    """What to look for in the index of any three letters."""
+    return '"' + text.replace("\0", " ").replace('"', '""') + '"'
+
+
+def _are_few(connection: sqlite3.Connection, text: str) -> bool:
+    if len(text) < _SHORTEST_INDEXED:
+        return False
+    statement = "SELECT count(*) FROM (SELECT 1 FROM sources_text WHERE sources_text MATCH ? LIMIT ?)"
+    return bool(connection.execute(statement, (_phrase(text), _FEW)).fetchone()[0] < _FEW)
 
 
 def count(connection: sqlite3.Connection, state: SourceState | None, tag: str | None, text: str | None) -> int:

@@ -37,7 +37,7 @@ def router(desk: Desk, pages: Pages, measures: Measures, click_key: bytes) -> AP
             within=within,
             spans=WITHIN,
             orders=ORDERS,
-            tags=desk.store.tags(limit=100),
+            tags=desk.tags(),
             source=desk.store.source(wanted.source) if wanted.source else None,
             query=lambda **changes: _query(wanted, within, **changes),
         )

@@ -37,7 +37,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             status,
             view=catalogue(desk, choice),
             columns=COLUMNS,
-            tags=desk.store.tags(limit=100),
+            tags=desk.tags(),
             query=lambda **changes: _query(choice, **changes),
             error=error,
             given=given or {},

@@ -14,7 +14,7 @@ from recrawl.store.base import Item, Source
 from recrawl.web.desk import Desk
 
 PAGE = 30
-CANDIDATES = 1000
+CANDIDATES = 500
 MOST_PAGES = 100
 ORDERS = ("worth", "newest", "found", "relevance")
 SNIPPET = 240

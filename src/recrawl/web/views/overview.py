@@ -12,6 +12,8 @@ from recrawl.web.desk import SHORT_S, Desk
 from recrawl.web.views.catalogue import Row, rows
 
 WINDOW_S = 24 * 3600.0
+LONG_S = 5.0
+"""How old what is summed over many rows may be."""
 RECENT_CRAWLS = 1000
 DUE, HOSTS = 8, 8
 
@@ -61,10 +63,10 @@ class Overview:
 
 def overview(desk: Desk) -> Overview:
     """As of now, some of it a few seconds old."""
-    prices = desk.cached.get("prices", SHORT_S, lambda: desk.store.prices(desk.now() - WINDOW_S, limit=8640))
+    prices = desk.cached.soon("prices", LONG_S, lambda: desk.store.prices(desk.now() - WINDOW_S, limit=8640))
     requests, captured = sum(p.requests for p in prices), math.fsum(p.captured for p in prices)
-    crawls, hosts = desk.cached.get("hosts", SHORT_S, lambda: _by_host(desk))
-    count = desk.cached.get("states", SHORT_S, lambda: _states(desk))
+    crawls, hosts = desk.cached.soon("hosts", LONG_S, lambda: _by_host(desk))
+    count = desk.cached.soon("states", SHORT_S, lambda: _states(desk))
     return Overview(
         active=count["active"],
         paused=count["paused"],

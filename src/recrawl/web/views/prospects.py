@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,8 @@ MOVERS = 15
 SPAN = 32.0
 """The slider goes from the present budget divided by this to it times this."""
 STEPS = 11
+PRECISION = 1e-4
+"""By how much a spend may miss its budget, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,14 +55,15 @@ class WhatIf:
 
 def what_if(desk: Desk, budget: float) -> WhatIf:
     """The present budget against another, both in requests per second."""
-    believed = known_beliefs(desk)
-    present, chosen = _at(desk, believed, desk.budget()), _at(desk, believed, budget)
+    believed, now = known_beliefs(desk), desk.budget()
+    present = next(each for each in _curve(desk, believed) if each.budget == now)
+    chosen = _at(desk, believed, budget)
     return WhatIf(
         sources=len(believed.ids),
         known=int(believed.catalogue.known.sum()),
         present=present,
         chosen=chosen,
-        curve=desk.cached.get(("curve", present.budget), LASTS_S, lambda: _curve(believed.catalogue, present.budget)),
+        curve=[(each.budget, share(each)) for each in _curve(desk, believed)],
         movers=_movers(desk, believed, present, chosen),
     )
 
@@ -76,7 +80,7 @@ def bounds(desk: Desk) -> tuple[float, float]:
 
 def known_beliefs(desk: Desk) -> Believed:
     """What is believed of every active source."""
-    return desk.cached.get("believed", LASTS_S, lambda: _believed(desk))
+    return desk.cached.soon("believed", LASTS_S, lambda: _believed(desk))
 
 
 def _believed(desk: Desk) -> Believed:
@@ -98,12 +102,35 @@ def _believed(desk: Desk) -> Believed:
 
 
 def _at(desk: Desk, believed: Believed, budget: float) -> Prospect:
-    return desk.cached.get(("prospect", budget), LASTS_S, lambda: prospect(believed.catalogue, budget))
+    """At any budget, starting from the prices of the curve."""
+    curve = [each for each in _curve(desk, believed) if 0.0 < each.price < math.inf]
+    guess = _interpolated(curve, budget) if len(curve) > 1 else 1.0
+    make = partial(prospect, believed.catalogue, budget, guess, PRECISION)
+    return desk.cached.get(("prospect", budget), LASTS_S, make)
 
 
-def _curve(catalogue: Catalogue, present: float) -> list[tuple[float, float]]:
-    budgets = np.geomspace(present / SPAN, present * SPAN, STEPS).tolist()
-    return [(budget, share(prospect(catalogue, budget))) for budget in budgets]
+def _interpolated(curve: list[Prospect], budget: float) -> float:
+    """The price at a budget, by the two budgets of the curve around it or nearest to it, on logarithms."""
+    place = min(max(sum(each.budget <= budget for each in curve), 1), len(curve) - 1)
+    left, right = curve[place - 1], curve[place]
+    share = math.log(budget / left.budget) / math.log(right.budget / left.budget)
+    return math.exp(math.log(left.price) + share * math.log(right.price / left.price))
+
+
+def _curve(desk: Desk, believed: Believed) -> list[Prospect]:
+    """The prospects of budgets around the present one, which is in the middle."""
+    present = desk.budget()
+    return desk.cached.soon(("curve", present), LASTS_S, partial(_prospects, believed.catalogue, present))
+
+
+def _prospects(catalogue: Catalogue, present: float) -> list[Prospect]:
+    half = STEPS // 2
+    budgets = [present * SPAN ** ((k - half) / half) if k != half else present for k in range(STEPS)]
+    found, guess = [], 1.0
+    for budget in budgets:
+        found.append(prospect(catalogue, budget, guess, PRECISION))
+        guess = found[-1].price
+    return found
 
 
 def _movers(desk: Desk, believed: Believed, present: Prospect, chosen: Prospect) -> list[Mover]:

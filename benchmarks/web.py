@@ -1,0 +1,220 @@
+"""Server time of every page over a large store, while a crawl writes to it.
+
+    python -m benchmarks.web [--sources 1e5] [--items 1e6] [--fetches 200] [--requests 40] [--store FILE]
+
+A store is made once (kept if named), then three processes share it: `recrawl serve`, a writer that commits the given
+number of crawls per second with three new items each, and this one, which asks page after page, each time with other
+words, sources and budgets, and prints the median and the 95th percentile of the answers' times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import multiprocessing
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from recrawl.store.base import Batch, Crawl, Item, Price, Progress, Settlement, Source, packed
+from recrawl.store.sqlite import SqliteStore
+
+RNG = np.random.default_rng(1)
+WORDS = np.array([f"word{k}" for k in range(50_000)])
+MONTH_S = 30 * 86400.0
+TAGS = 40
+CHUNK = 5000
+
+
+def texts(count: int, words: int) -> list[str]:
+    """Texts over a vocabulary by Zipf's law."""
+    places = np.minimum(RNG.zipf(1.3, (count, words)) - 1, len(WORDS) - 1)
+    return [" ".join(row) for row in WORDS[places]]
+
+
+def settlement(source: int, at: float, keys: range, titles: list[str], summaries: list[str]) -> Settlement:
+    """A crawl that found some items."""
+    items = [
+        Item(
+            source=source,
+            key=key,
+            title=titles[key % len(titles)],
+            link=f"https://site{source}.example/item/{key}",
+            summary=summaries[key % len(summaries)],
+            published=at - 60.0 * n,
+            first_seen=at,
+        )
+        for n, key in enumerate(keys)
+    ]
+    value = float(RNG.lognormal(0.0, 1.5))
+    rate = float(np.log(2) / RNG.uniform(6 * 3600, 24 * 3600))
+    believed = {"value": value, "value_sd": 0.3 * value, "rate": rate, "rate_sd": 0.1 * rate}
+    crawl = Crawl(
+        source=source,
+        at=at,
+        outcome="new" if items else "unchanged",
+        status=200,
+        new=len(items),
+        elapsed_s=0.1,
+        captured=0.5 * len(items),
+        index=1.0,
+        price=1.0,
+        **believed,
+    )
+    due = at + float(RNG.exponential(40_000.0))
+    progress = Progress(
+        source=source, last=at, visits=3, due=due, belief=bytes(400), listing=packed(range(30)), **believed
+    )
+    return Settlement(crawl=crawl, progress=progress, items=items)
+
+
+def build(path: Path, sources: int, items: int) -> None:
+    """The store: every source crawled, the items spread over a month."""
+    now = time.time()
+    titles, summaries = texts(20_000, 9), texts(20_000, 40)
+    with SqliteStore(path) as store:
+        store.add(
+            [
+                Source(
+                    url=f"https://site{k}.example/feed.xml",
+                    title=f"Site {WORDS[k % len(WORDS)]} {k}",
+                    kind="feed",
+                    importance=float(1 + k % 3),
+                    tags=(f"tag{k % TAGS}",),
+                    added=now - MONTH_S,
+                )
+                for k in range(sources)
+            ]
+        )
+        per = max(1, items // sources)
+        count = items // per
+        order = RNG.permutation(count)
+        for start in range(0, count, CHUNK):
+            part = []
+            for k in range(start, min(start + CHUNK, count)):
+                at = now - MONTH_S * (1 - k / count)
+                keys = range(k * per, k * per + per)
+                part.append(settlement(int(order[k]) % sources + 1, at, keys, titles, summaries))
+            store.commit(Batch(settlements=part))
+        for k in range(8640):
+            at = now - 86400 + 10 * k
+            store.commit(Batch(price=Price(at=at, price=1.0, budget=200.0, requests=2000, captured=900.0)))
+
+
+def keep_writing(path: str, per_second: float, sources: int, stop: object) -> None:
+    """Commit crawls at a steady pace, in small batches, as a crawler does."""
+    titles, summaries = texts(2000, 9), texts(2000, 40)
+    draw, key, begun, done = random.Random(2), 10**12, time.monotonic(), 0
+    with SqliteStore(path) as store:
+        while not stop.is_set():  # type: ignore[attr-defined]
+            due = int((time.monotonic() - begun) * per_second) - done
+            if due > 0:
+                now = time.time()
+                part = []
+                for _ in range(min(due, 50)):
+                    part.append(settlement(draw.randint(1, sources), now, range(key, key + 3), titles, summaries))
+                    key += 3
+                store.commit(Batch(settlements=part))
+                done += len(part)
+            time.sleep(0.02)
+    print(f"meanwhile {done / (time.monotonic() - begun):.0f} crawls/s were committed")
+
+
+def paths(sources: int, draw: random.Random) -> dict[str, str]:
+    """Every page, with something else to show each time."""
+    word, rare = f"word{draw.randint(0, 30)}", f"word{draw.randint(200, 5000)}"
+    page, tag, id = draw.randint(1, sources // 50), f"tag{draw.randint(0, TAGS - 1)}", draw.randint(1, sources)
+    return {
+        "overview": "/",
+        "sources": "/sources",
+        "sources, far by due": f"/sources?page={page}",
+        "sources, far by value": f"/sources?order=-value&page={page}",
+        "sources, by title": f"/sources?order=title&page={draw.randint(1, 50)}",
+        "sources, text": f"/sources?q=site{id}",
+        "sources, tag": f"/sources?tag={tag}&order=-value",
+        "a source": f"/sources/{id}",
+        "latest, worth": "/items",
+        "latest, published": f"/items?order=newest&page={draw.randint(1, 20)}",
+        "latest, tag": f"/items?tag={tag}&order=found",
+        "search, newest first": f"/items?q={word}&order=found",
+        "search, relevance": f"/items?q={word}",
+        "search, two words": f"/items?q={quote(word + ' ' + rare)}&order=found",
+        "search, rare": f"/items?q={rare}",
+        "what if": f"/whatif?budget={draw.uniform(20, 2000):.1f}/s",
+        "atom": f"/feed.atom?q={rare}",
+        "API items": f"/api/v1/items?source={id}",
+        "API status": "/api/v1/status",
+        "metrics": "/metrics",
+    }
+
+
+def measure(port: int, sources: int, requests: int) -> dict[str, list[float]]:
+    """Times in milliseconds of each kind of page, asked in turn on one connection."""
+    draw = random.Random(3)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    times: dict[str, list[float]] = {}
+    for k in range(requests + 1):
+        for name, path in paths(sources, draw).items():
+            begun = time.perf_counter()
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200, (path, answer.status)
+            if k:
+                times.setdefault(name, []).append(1000 * (time.perf_counter() - begun))
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sources", type=lambda text: int(float(text)), default=100_000)
+    parser.add_argument("--items", type=lambda text: int(float(text)), default=1_000_000)
+    parser.add_argument("--fetches", type=float, default=200.0)
+    parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--store", type=Path)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.store or Path(folder) / "web.db"
+        if not path.exists():
+            begun = time.perf_counter()
+            build(path, given.sources, given.items)
+            took = time.perf_counter() - begun
+            print(f"made a store of {given.sources:,} sources and {given.items:,} items in {took:.0f} s")
+        times = shared(path, given.sources, given.fetches, given.requests)
+    print(f"{'page':<24}{'median':>10}{'p95':>10}{'worst':>10}   ms")
+    rows = {name: (np.median(each), np.percentile(each, 95), max(each)) for name, each in times.items()}
+    for name, (middle, late, worst) in rows.items():
+        print(f"{name:<24}{middle:>10.1f}{late:>10.1f}{worst:>10.1f}")
+    if given.json:
+        given.json.write_text(json.dumps({name: list(map(float, row)) for name, row in rows.items()}, indent=1))
+
+
+def shared(path: Path, sources: int, fetches: float, requests: int) -> dict[str, list[float]]:
+    """The three processes."""
+    command = [str(Path(sys.executable).with_name("recrawl")), "serve", "--port", "0", "--store", str(path)]
+    stop = multiprocessing.Event()
+    writer = multiprocessing.Process(target=keep_writing, args=(str(path), fetches, sources, stop))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            port = int(server.stdout.readline().split("//")[1].split("/")[0].rpartition(":")[2])
+            if fetches:
+                writer.start()
+            return measure(port, sources, requests)
+        finally:
+            stop.set()
+            if fetches:
+                writer.join(20)
+            server.terminate()
+
+
+if __name__ == "__main__":
+    main()
