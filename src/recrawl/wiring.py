@@ -22,7 +22,7 @@ from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.transport import Transport
 from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.policies.warming import warm_up
-from recrawl.store.base import Store
+from recrawl.store.base import Keep, Store
 
 
 def make_terms(config: Config) -> Terms:
@@ -52,6 +52,14 @@ def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Deci
     decider = Decider(policy, slots, make_terms(config))
     decider.load(store.sources(), store.progress(), store.shared(), now)
     return decider
+
+
+def make_keep(config: Config) -> Keep:
+    """How much of what was found is kept."""
+    kept = config.retention
+    return Keep(
+        items=kept.items_s, crawls=kept.crawls_s, prices=kept.prices_s, versions=kept.versions, size=kept.size_bytes
+    )
 
 
 def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
@@ -96,6 +104,7 @@ def make_crawler(
         pace=Pace(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
         reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
         revision=revision,
+        keep=make_keep(config),
     )
 
 
@@ -117,6 +126,7 @@ __all__: Sequence[str] = [
     "install_event_loop",
     "make_crawler",
     "make_decider",
+    "make_keep",
     "make_outlets",
     "make_policy",
     "make_terms",

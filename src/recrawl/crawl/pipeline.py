@@ -22,6 +22,7 @@ from recrawl.crawl import renaming
 from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.findings import UnreadableError
+from recrawl.crawl.freight import Freight, Load
 from recrawl.crawl.intents import Intent, Visit
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.purse import Purse
@@ -29,7 +30,7 @@ from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.tally import Tally
 from recrawl.errors import StoreError
-from recrawl.store.base import Batch, Price, Store, item_key, keys_in
+from recrawl.store.base import Batch, Keep, Price, Store, item_key, keys_in
 
 Answer = TypeVar("Answer")
 LAUNCH_S = 0.004
@@ -40,6 +41,10 @@ GRACE_S = 5.0
 """How long visits under way are waited for at the end."""
 DRAIN_S = 5.0
 """How long outlets may take at the end; what they have not delivered by then they deliver next time."""
+ONCE_DRAIN_S = 90.0
+"""With `once`, outlets are waited for as long as they deliver something this often."""
+UNSETTLED = 4
+"""Nothing new is fetched while so many times `parallel` visits wait to be settled: a store may be slow."""
 REPAIR_S = 2.0
 """Time between attempts to write to a store that refuses."""
 ONCE_PATIENCE_S = 60.0
@@ -56,6 +61,7 @@ class Pace:
         watch_s: time between looks at the catalogue for edits by others
         price_s: time between two lines of the price history
         record_s: time between two writes of the learner's shared record
+        tidy_s: time between two sweeps of what is past its time
     """
 
     parallel: int = 64
@@ -63,6 +69,7 @@ class Pace:
     watch_s: float = 1.0
     price_s: float = 10.0
     record_s: float = 60.0
+    tidy_s: float = 86400.0
     quiet_hours: tuple[QuietHours, ...] = ()
 
 
@@ -91,11 +98,13 @@ class Crawler:
         pace: Pace | None = None,
         reading: Reading | None = None,
         revision: int = 0,
+        keep: Keep | None = None,
     ) -> None:
         self._decider, self._courier, self._readers = decider, courier, readers
         self._store, self._purse, self._clock, self._outlets = store, purse, clock, outlets
         self._pace, self._reading = pace or Pace(), reading or Reading()
-        self._revision = revision
+        self._revision, self._keep = revision, keep
+        self._freight = Freight()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._visits: set[asyncio.Task[None]] = set()
         self._finished: list[Visit] = []
@@ -104,6 +113,7 @@ class Crawler:
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
         self._closing = False
+        self._refused = 0
         self._left: set[int] | None = None
         self._priced: tuple[int, float, int] = (0, 0.0, 0)
         self._log = structlog.get_logger("recrawl")
@@ -119,7 +129,7 @@ class Crawler:
         await self._outlets.open()
         settling = asyncio.create_task(self._settle_for_ever())
         telling = asyncio.create_task(self._outlets.run())
-        others = [asyncio.create_task(each) for each in (self._watch(), self._keep_accounts())]
+        others = [asyncio.create_task(each) for each in (self._watch(), self._keep_accounts(), self._tidy())]
         try:
             await self._launch_for_ever(until, settling)
             await self._land()
@@ -158,7 +168,8 @@ class Crawler:
         try:
             await settling
             await self._in_store(lambda: self._store.commit(self._accounts(with_record=True)))
-            await self._outlets.drain(DRAIN_S)
+            once = self._left is not None
+            await self._outlets.drain(ONCE_DRAIN_S if once else DRAIN_S, renewed=once)
         finally:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
@@ -187,7 +198,7 @@ class Crawler:
             return min(silent - now, 30.0), 0
         if self.tally.trouble == "quiet hours":
             self.tally.trouble = ""
-        if room <= 0 or self.tally.trouble:
+        if room <= 0 or self.tally.trouble or len(self._finished) >= UNSETTLED * self._pace.parallel:
             return IDLE_S, 0
         self._purse.make_room(self._decider.dearest())
         tokens = min(self._purse.available(), max(float(room), self._decider.dearest()))
@@ -219,18 +230,27 @@ class Crawler:
 
     async def _visit(self, intent: Intent) -> None:
         """Fetch and read one source. Whatever goes wrong is told of this source alone."""
-        delivery = await self._fetch(intent)
+        load = self._freight.load()
+        try:
+            visit = await self._carry_out(intent, load)
+        finally:
+            load.drop()
+        self._finished.append(visit)
+        self._news.set()
+        self._room.set()
+
+    async def _carry_out(self, intent: Intent, load: Load) -> Visit:
+        delivery = await self._fetch(intent, load)
         self._left_hosts.append(intent)
         if delivery.requests == 0:
             self._purse.give_back(intent.source.cost)
         visit = Visit(intent, self._clock.now(), delivery)
         if delivery.response is not None and not delivery.refused and 200 <= delivery.response.status < 300:
             await self._read(visit)
-        self._finished.append(visit)
-        self._news.set()
-        self._room.set()
+        visit.let_go()
+        return visit
 
-    async def _fetch(self, intent: Intent) -> Delivery:
+    async def _fetch(self, intent: Intent, load: Load) -> Delivery:
         source, progress = intent.source, intent.progress
         conditional = {}
         if progress.etag:
@@ -238,7 +258,7 @@ class Crawler:
         if progress.modified:
             conditional["If-Modified-Since"] = progress.modified
         try:
-            return await self._courier.visit(source.url, source.headers, conditional)
+            return await self._courier.visit(source.url, source.headers, conditional, load=load)
         except Exception as error:
             self._log.exception("a fetch went wrong", source=source.id)
             return Delivery(response=None, final_url=source.url, requests=1, error=f"internal error: {error!r}")
@@ -335,18 +355,26 @@ class Crawler:
 
     async def _persist(self, work: Callable[[], None]) -> None:
         """Do it in the store, again and again if need be: meanwhile nothing is fetched, and nothing is lost."""
+        tries = 0
         while True:
             try:
                 await self._in_store(work)
             except StoreError as error:
+                self._refused += not tries
+                tries += 1
                 self.tally.trouble = str(error)
-                self._log.error("the store refuses: nothing is fetched until it writes again", reason=str(error))
+                if tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th … time
+                    self._log.error("the store refuses: nothing is fetched until it writes again", reason=str(error))
                 if self._stopping.is_set():
                     raise
                 await self._clock.sleep(REPAIR_S)
             else:
-                self.tally.trouble = ""
-                return
+                break
+        if tries:
+            self._refused -= 1
+            self._log.info("the store writes again")
+        if not self._refused:
+            self.tally.trouble = ""
 
     async def _watch(self) -> None:
         """Follow edits of the catalogue by others."""
@@ -377,6 +405,16 @@ class Crawler:
             recorded = self._clock.now() if due else recorded
             accounts = self._accounts(with_record=due)
             await self._persist(lambda: self._store.commit(accounts))  # noqa: B023 - awaited before the next round
+
+    async def _tidy(self) -> None:
+        """Drop what is past its time, every so often."""
+        while self._keep is not None:
+            await self._clock.sleep(self._pace.tidy_s)
+            keep = self._keep
+            try:
+                await self._in_store(lambda: self._store.vacuum(keep, self._clock.now()))  # noqa: B023 - awaited here
+            except StoreError as error:
+                self._log.warning("what is past its time could not be dropped", reason=str(error))
 
     def _accounts(self, *, with_record: bool) -> Batch:
         tally, (requests, captured, errors) = self.tally, self._priced
