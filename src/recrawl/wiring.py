@@ -54,14 +54,6 @@ def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Deci
     return decider
 
 
-def make_keep(config: Config) -> Keep:
-    """How much of what was found is kept."""
-    kept = config.retention
-    return Keep(
-        items=kept.items_s, crawls=kept.crawls_s, prices=kept.prices_s, versions=kept.versions, size=kept.size_bytes
-    )
-
-
 def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
     """What is found goes where the settings say."""
     wanted: list[Outlet] = []
@@ -104,7 +96,7 @@ def make_crawler(
         pace=Pace(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
         reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
         revision=revision,
-        keep=make_keep(config),
+        keep=Keep.of(config.retention),
     )
 
 
@@ -126,7 +118,6 @@ __all__: Sequence[str] = [
     "install_event_loop",
     "make_crawler",
     "make_decider",
-    "make_keep",
     "make_outlets",
     "make_policy",
     "make_terms",

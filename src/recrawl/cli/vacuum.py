@@ -17,11 +17,8 @@ def command(as_json: bool) -> None:
     from recrawl.store.base import Keep
 
     config = settings()
-    kept = config.retention
-    keep = Keep(items=kept.items_s, crawls=kept.crawls_s, prices=kept.prices_s, versions=kept.versions,
-                size=kept.size_bytes)  # fmt: skip
     with opened_store(config) as store:
-        done = store.vacuum(keep, time.time())
+        done = store.vacuum(Keep.of(config.retention), time.time())
     if as_json:
         from recrawl.cli.showing import write_json
 

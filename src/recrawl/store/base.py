@@ -13,6 +13,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from recrawl.config import Retention
+
 SourceKind = Literal["auto", "feed", "sitemap", "page", "key"]
 SourceState = Literal["active", "paused", "retired"]
 Outcome = Literal["new", "changed", "unchanged", "first", "failed", "refused"]
@@ -299,6 +301,17 @@ class Keep(msgspec.Struct, kw_only=True):
     prices: float
     versions: int
     size: int = 0
+
+    @classmethod
+    def of(cls, retention: Retention) -> Keep:
+        """As the settings say."""
+        return cls(
+            items=retention.items_s,
+            crawls=retention.crawls_s,
+            prices=retention.prices_s,
+            versions=retention.versions,
+            size=retention.size_bytes,
+        )
 
 
 class Store(Protocol):
