@@ -26,7 +26,7 @@ from recrawl.crawl.purse import Purse
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
 from recrawl.crawl.settling import Settled
 from recrawl.errors import ContractError, ParameterError
-from recrawl.store.base import Batch, Price, Progress, Settlement, Source, Store
+from recrawl.store.base import Batch, Crawl, Price, Progress, Source, Store
 from recrawl.store.opening import open_store
 from recrawl.units import parse_duration
 from recrawl.wiring import make_decider, owner
@@ -63,7 +63,7 @@ class Scheduler:
     >>> _ = scheduler.add("https://example.org/feed", importance=2.0, half_life="6h")
     >>> scheduler.clock.advance(1.0)
     >>> for key in scheduler.due():
-    ...     scheduler.report(key, published=[])
+    ...     crawl = scheduler.report(key, published=[])
     >>> scheduler.due()
     []
     >>> scheduler.close()
@@ -158,6 +158,10 @@ class Scheduler:
         self._decider.admit([there[number] for number in ids], self._store.progress(ids))
         self._tried = None
         return {line.url: each.new for line, each in zip(wanted, added, strict=True)}
+
+    def check(self, terms: Mapping[str, Any]) -> None:
+        """ParameterError if `add_many` would refuse these terms."""
+        self._line("", terms)
 
     def _line(self, key: str, terms: Mapping[str, Any]) -> Source:
         for name in terms:
@@ -265,8 +269,10 @@ class Scheduler:
         """Tell the status of an answer from the host of a key (with `scope="url"`: of the key itself).
 
         After 429 and 503 it is left alone for as long as the Retry-After header asks, a week at most, or for a back-off
-        that doubles; seconds for which it is held, 0 if it is not.
+        that doubles; seconds for which it is held, 0 if it is not. Hosts no key belongs to are not looked at.
         """
+        if not self._decider.visits_host(str(key)):
+            return 0.0
         now, scope = self.clock.now(), self._slots.key_of(str(key))
         self._slots.answered(scope, status, retry_after, now)
         until, _ = self._slots.held(scope, now)
@@ -293,8 +299,8 @@ class Scheduler:
         hold: str | float | None = None,
         error: str = "",
         answer: Answer = NO_ANSWER,
-    ) -> Settlement:
-        """Say what a fetch brought; returns what that led to, for those who want to know.
+    ) -> Crawl:
+        """Say what a fetch brought; returns its line in the log.
 
         Parameters
             changed: whether a page differed from the last fetch (on a first one, whatever it is, only the baseline)
@@ -390,7 +396,7 @@ class Scheduler:
 
     # -- what a report leads to
 
-    def _settle(self, intent: Intent, settled: Settled, now: float) -> Settlement:
+    def _settle(self, intent: Intent, settled: Settled, now: float) -> Crawl:
         (settlement,) = self._decider.absorb([intent.number], [settled], now)
         self._decider.leave_hosts([intent], now)
         self._free_at(settled.hold_until)
@@ -404,7 +410,7 @@ class Scheduler:
             self._keep_accounts(now)
         if now - self._waiting_since >= self._write_every_s:
             self.flush()
-        return settlement
+        return settlement.crawl
 
     def _free_at(self, moment: float) -> None:
         """Somebody may be due at that time who is not now."""

@@ -158,11 +158,13 @@ class Decider:
             self._flying.difference_update(intent.number for intent in intents)
             self.leave_hosts(intents, now)
 
+    def visits_host(self, url: str) -> bool:
+        """Whether any source is, or was, of the host of an URL."""
+        return self.slots.key_of(url) in self._group
+
     def heed(self, url: str, now: float) -> None:
         """Politeness has something new to say about the host of an URL: keep to it from now on."""
-        group = self._group.get(self.slots.key_of(url))
-        if group is not None:
-            self._hold_hosts([group], now)
+        self._hold_hosts([self._group[self.slots.key_of(url)]], now)
 
     # -- settling
 

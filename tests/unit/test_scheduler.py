@@ -1,0 +1,512 @@
+"""Scheduling for people with their own fetcher."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recrawl.clock import ManualClock
+from recrawl.crawl.reports import Answer
+from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
+from recrawl.scheduler import Scheduler
+from recrawl.store.base import Batch
+from recrawl.store.opening import open_store
+
+KEYS = ["https://a.example/1", "https://a.example/2", "https://b.example/1", "c"]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(1_700_000_000.0)
+
+
+Make = Callable[..., Scheduler]
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: ManualClock) -> Any:
+    opened: list[Scheduler] = []
+
+    def make(**options: Any) -> Scheduler:
+        scheduler = Scheduler(tmp_path / "recrawl.db", **{"budget": "1/s", "clock": clock, **options})
+        opened.append(scheduler)
+        return scheduler
+
+    yield make
+    for scheduler in opened:
+        with suppress(StoreError):
+            scheduler.close()
+
+
+def fetched(scheduler: Scheduler, clock: ManualClock, seconds: int, **told: Any) -> list[str]:
+    """What is handed out within so many seconds, each reported at once."""
+    keys = []
+    for _ in range(seconds):
+        clock.advance(1.0)
+        for key in scheduler.due():
+            keys.append(key)
+            scheduler.report(key, **told)
+    return keys
+
+
+class TestBudget:
+    def test_no_more_is_handed_out_than_the_budget_allows(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(budget="2/s", burst=4)
+        for number in range(100):
+            scheduler.add(f"k{number}")
+        handed = 0
+        for step in range(1, 200):
+            clock.advance(0.1)
+            handed += len(scheduler.due())
+            assert handed <= 2 * step * 0.1 + 1e-6
+        assert handed >= 38
+
+    def test_what_was_not_spent_is_saved_up_to_the_burst(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(budget="1/s", burst=3)
+        for key in KEYS:
+            scheduler.add(key)
+        clock.advance(100.0)
+        assert len(scheduler.due()) == 3
+        assert scheduler.due() == []
+
+    def test_a_limit_keeps_the_rest_of_the_budget(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(burst=4)
+        for key in KEYS:
+            scheduler.add(key)
+        clock.advance(4.0)
+        assert len(scheduler.due(1)) == 1
+        assert len(scheduler.due()) == 3
+
+    def test_other_requests_are_paid_from_it(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(burst=2)
+        scheduler.add("k")
+        clock.advance(2.0)
+        assert scheduler.spend()
+        assert scheduler.spend()
+        assert not scheduler.spend()
+        assert scheduler.due() == []
+
+    def test_a_dear_key_is_saved_for(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(burst=1)
+        scheduler.add("dear", cost=3.0)
+        assert [bool(fetched(scheduler, clock, 1, changed=True)) for _ in range(6)] == [False, False, True] * 2
+
+    def test_it_says_how_long_to_wait(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(budget="1/s", min_interval="5s")
+        scheduler.add("k")
+        assert scheduler.wait_s() == pytest.approx(1.0)
+        clock.advance(1.0)
+        assert scheduler.wait_s() == 0.0
+        (key,) = scheduler.due()
+        clock.advance(1.0)
+        assert scheduler.due() == []
+        assert scheduler.wait_s() == math.inf, "everything is in flight"
+        scheduler.report(key, changed=True)
+        assert scheduler.due() == []
+        assert scheduler.wait_s() == pytest.approx(5.0)
+        clock.advance(5.0)
+        assert scheduler.wait_s() == 0.0
+        assert scheduler.due() == ["k"]
+
+
+class TestFlight:
+    def test_a_key_comes_back_after_it_is_reported_and_not_before(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        assert scheduler.due() == ["k"]
+        assert scheduler.in_flight == 1
+        clock.advance(10.0)
+        assert scheduler.due() == []
+        scheduler.report("k", changed=True)
+        clock.advance(10.0)
+        assert scheduler.due() == ["k"]
+
+    def test_all_keys_come_back_for_ever(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        for key in KEYS:
+            scheduler.add(key)
+        assert set(Counter(fetched(scheduler, clock, 60, changed=True))) == set(KEYS)
+        assert set(Counter(fetched(scheduler, clock, 60, changed=True))) == set(KEYS)
+
+    def test_a_released_key_is_handed_out_again_at_once(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(burst=2)
+        scheduler.add("k")
+        clock.advance(2.0)
+        assert scheduler.due(1) == ["k"]
+        scheduler.release("k")
+        assert scheduler.due(1) == ["k"]
+        scheduler.release("nobody")
+
+    def test_a_report_is_for_a_key_in_flight(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        with pytest.raises(ContractError, match="'k' was not handed out"):
+            scheduler.report("k", changed=True)
+        clock.advance(1.0)
+        scheduler.due()
+        scheduler.report("k", changed=True)
+        with pytest.raises(ContractError, match="reported before"):
+            scheduler.report("k", changed=True)
+
+    def test_a_key_removed_in_flight_is_gone(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        assert scheduler.remove("k")
+        assert not scheduler.remove("k")
+        assert "k" not in scheduler
+        assert len(scheduler) == 0
+        clock.advance(5.0)
+        assert scheduler.due() == []
+
+    def test_of_one_host_only_so_many_are_in_flight(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(budget="100/s", scope="host", parallel_per_host=2)
+        for number in range(6):
+            scheduler.add(f"https://a.example/{number}")
+        clock.advance(1.0)
+        flying = [key for _ in range(6) for key in scheduler.due(1)]
+        assert len(flying) == 2
+        scheduler.report(flying[0], changed=False)
+        assert len([key for _ in range(6) for key in scheduler.due(1)]) == 1
+
+
+class TestLearning:
+    def test_a_first_fetch_is_the_baseline(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        crawl = scheduler.report("k", changed=True)
+        assert (crawl.outcome, crawl.new, crawl.captured) == ("first", 0, 0.0)
+
+    def test_what_changes_is_fetched_more_often(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(half_life="1m", min_interval="1s")
+        for number in range(20):
+            scheduler.add(f"k{number}")
+        seen: Counter[str] = Counter()
+        for second in range(600):
+            clock.advance(1.0)
+            for key in scheduler.due():
+                seen[key] += 1
+                scheduler.report(key, digest=str(second // 20) if key in ("k3", "k7") else "same")
+        assert {key for key, _ in seen.most_common(2)} == {"k3", "k7"}
+        assert min(seen.values()) >= 1
+
+    def test_a_digest_tells_whether_a_page_changed(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        outcomes = []
+        for digest in ("a", "a", "b"):
+            clock.advance(5.0)
+            scheduler.due()
+            outcomes.append(scheduler.report("k", digest=digest).outcome)
+        assert outcomes == ["first", "unchanged", "changed"]
+
+    def test_of_what_is_listed_only_what_was_not_there_is_new(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(half_life="1h")
+        scheduler.add("k")
+        began = clock.now()
+        for listed, new in ((["a", "b"], 2), (["b", "c"], 1), (["b", "c"], 0)):
+            clock.advance(60.0)
+            scheduler.due()
+            crawl = scheduler.report("k", listed=[(name, began + 60.0) for name in listed])
+            assert crawl.new == new
+        assert scheduler.progress("k").captured == pytest.approx(2 ** (-60 / 3600))  # type: ignore[union-attr]
+
+    def test_dates_may_be_datetimes(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(half_life="1h")
+        scheduler.add("k")
+        captured = []
+        for moment in (
+            clock.now(),
+            datetime.fromtimestamp(clock.now() + 90, UTC),
+            datetime.fromtimestamp(clock.now() + 150, UTC).replace(tzinfo=None),
+            datetime.fromtimestamp(clock.now() + 210, UTC).astimezone(tz=None) + timedelta(0),
+        ):
+            clock.advance(60.0)
+            scheduler.due()
+            captured.append(scheduler.report("k", published=[moment]).captured)
+        assert captured == pytest.approx([0.0] + [2 ** (-30 / 3600)] * 3)
+
+    def test_undated_items_count_for_what_they_are_worth_on_average(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(half_life="1h")
+        scheduler.add("k", importance=3.0)
+        for new in (5, 2):
+            clock.advance(3600.0)
+            scheduler.due()
+            crawl = scheduler.report("k", new=new)
+        assert crawl.captured == pytest.approx(2 * 3.0 * 0.5 / math.log(2))
+
+    def test_a_source_of_items_stays_one_when_nothing_is_listed(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        for told in ({"listed": [("a", None)]}, {"answer": Answer(status=304, revalidated=True)}):
+            clock.advance(60.0)
+            scheduler.due()
+            crawl = scheduler.report("k", **told)  # type: ignore[arg-type]
+        assert (crawl.outcome, crawl.status) == ("unchanged", 304)
+        assert scheduler.progress("k").listing  # type: ignore[union-attr]
+
+    def test_validators_are_kept_until_another_version_comes(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        kept = []
+        for answer in (
+            Answer(status=200, etag='"1"', modified="then"),
+            Answer(status=304, revalidated=True),
+            Answer(status=200),
+        ):
+            clock.advance(60.0)
+            scheduler.due()
+            scheduler.report("k", changed=False, answer=answer)
+            progress = scheduler.progress("k")
+            assert progress is not None
+            kept.append((progress.etag, progress.modified))
+        assert kept == [('"1"', "then"), ('"1"', "then"), ("", "")]
+
+
+class TestTrouble:
+    def test_failures_in_a_row_wait_longer_and_longer(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        gaps, last = [], clock.now()
+        while len(gaps) < 4:
+            clock.advance(1.0)
+            if scheduler.due():
+                gaps.append(clock.now() - last)
+                last = clock.now()
+                scheduler.report("k", failed=True, error="no answer")
+        assert gaps == [1.0, 60.0, 120.0, 240.0]
+        progress = scheduler.progress("k")
+        assert progress is not None
+        assert (progress.failures, progress.held_by, progress.last) == (4, "no answer", None)
+
+    def test_what_is_not_allowed_waits_longer(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        assert scheduler.report("k", refused=True, error="robots.txt").outcome == "refused"
+        assert len(fetched(scheduler, clock, 3599, changed=True)) == 0
+        assert len(fetched(scheduler, clock, 1, changed=True)) == 1
+
+    def test_what_is_gone_is_not_asked_for_again(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        scheduler.report("k", gone=True, error="HTTP status 410")
+        clock.advance(1e7)
+        assert scheduler.due() == []
+        source = scheduler.source("k")
+        assert source is not None
+        assert (source.state, source.note) == ("retired", "HTTP status 410")
+
+    def test_a_hold_is_kept(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        scheduler.report("k", changed=True, hold="2m")
+        assert fetched(scheduler, clock, 119, changed=True) == []
+        assert fetched(scheduler, clock, 1, changed=True) == ["k"]
+
+    def test_a_host_that_asks_for_it_is_left_alone(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(scope="host", parallel_per_host=4)
+        for key in KEYS[:3]:
+            scheduler.add(key)
+        assert scheduler.heed(KEYS[0], 429, "90") == 90.0
+        assert scheduler.heed("https://elsewhere.example/", 429, "90") == 0.0
+        assert set(fetched(scheduler, clock, 89, changed=True)) == {KEYS[2]}
+        assert set(fetched(scheduler, clock, 30, changed=True)) == set(KEYS[:3])
+
+
+class TestRestart:
+    def test_a_key_fetched_before_does_not_come_back_early(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(burst=10)
+        for key in KEYS:
+            scheduler.add(key)
+        clock.advance(10.0)
+        for key in scheduler.due():
+            scheduler.report(key, changed=True, hold="1m" if key == "c" else None)
+        scheduler.close()
+        again = make(burst=10)
+        assert len(again) == len(KEYS)
+        assert all(again.progress(key).last == clock.now() for key in KEYS)  # type: ignore[union-attr]
+        assert "c" not in fetched(again, clock, 59, changed=True)
+        assert "c" in fetched(again, clock, 5, changed=True)
+
+    def test_it_starts_with_nothing_saved_up(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(burst=10)
+        scheduler.add("k")
+        clock.advance(100.0)
+        scheduler.close()
+        assert make(burst=10).due() == []
+
+    def test_holds_of_hosts_stand(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(scope="host")
+        scheduler.add(KEYS[0])
+        scheduler.heed(KEYS[0], 503, "60")
+        scheduler.close()
+        again = make(scope="host")
+        clock.advance(1.0)
+        assert again.due() == []
+        assert again.wait_s() == pytest.approx(59.0)
+        assert fetched(again, clock, 58, changed=True) == []
+        assert fetched(again, clock, 1, changed=True) == KEYS[:1]
+
+    def test_what_was_in_flight_is_as_wanted_as_before(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        scheduler.close()
+        again = make()
+        clock.advance(1.0)
+        assert again.due() == ["k"]
+
+    def test_what_was_learned_stays(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(half_life="1m")
+        for number in range(5):
+            scheduler.add(f"k{number}")
+        for _ in range(100):
+            clock.advance(1.0)
+            for key in scheduler.due():
+                scheduler.report(key, changed=key == "k2")
+        before = scheduler.progress("k2")
+        scheduler.close()
+        again = make(half_life="1m")
+        clock.advance(1.0)
+        again.report(*again.due(), failed=True)
+        after = again.progress("k2")
+        assert before is not None
+        assert after is not None
+        assert after.value == pytest.approx(before.value)
+        assert after.visits == before.visits
+
+    def test_two_do_not_work_on_one_store(self, make: Make) -> None:
+        make()
+        with pytest.raises(StoreError, match="process"):
+            make()
+
+
+class TestCatalogue:
+    def test_adding_twice_changes_the_terms(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        assert scheduler.add("k", importance=1.0)
+        assert not scheduler.add("k", importance=5.0, half_life="1h", max_age="2h", cost=2.0, tags=["t"], memo="m")
+        source = scheduler.source("k")
+        assert source is not None
+        assert (source.importance, source.half_life, source.max_age) == (5.0, 3600.0, 7200.0)
+        assert (source.cost, source.tags, source.memo) == (2.0, ("t",), "m")
+        assert len(scheduler) == 1
+
+    def test_many_are_taken_in_at_once_and_what_is_not_said_stays(self, make: Make) -> None:
+        scheduler = make()
+        scheduler.add("a", importance=3.0, memo="old")
+        assert scheduler.add_many({"a": {"memo": "new"}, "b": {"cost": 2}}) == {"a": False, "b": True}
+        a, b = scheduler.source("a"), scheduler.source("b")
+        assert a is not None
+        assert b is not None
+        assert (a.importance, a.memo, b.importance, b.cost) == (3.0, "new", 1.0, 2.0)
+
+    def test_edits_of_others_are_followed(self, make: Make, clock: ManualClock, tmp_path: Path) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        scheduler.refresh()
+        assert not scheduler.refresh()
+        with_store = open_store(str(tmp_path / "recrawl.db"))
+        line = with_store.source("a")
+        assert line is not None
+        line.state = "paused"
+        with_store.edit([line])
+        with_store.close()
+        assert scheduler.refresh()
+        clock.advance(5.0)
+        assert scheduler.due() == []
+
+    @pytest.mark.parametrize(
+        ("terms", "named"),
+        [
+            ({"importance": 0}, "importance"),
+            ({"importance": "much"}, "importance"),
+            ({"cost": math.inf}, "cost"),
+            ({"half_life": "soon"}, "half_life"),
+            ({"max_age": -1}, "max_age"),
+        ],
+    )
+    def test_terms_that_make_no_sense_are_named(self, make: Make, terms: dict[str, Any], named: str) -> None:
+        scheduler = make()
+        with pytest.raises(ParameterError, match=named):
+            scheduler.add("k", **terms)
+        with pytest.raises(ParameterError, match=named):
+            scheduler.check(terms)
+        assert len(scheduler) == 0
+
+    def test_unknown_terms_are_refused(self, make: Make) -> None:
+        with pytest.raises(ParameterError, match="importanec"):
+            make().add_many({"k": {"importanec": 1}})
+
+    @pytest.mark.parametrize("options", [{"budget": "much"}, {"half_life": "x"}, {"objective": "fame"}])
+    def test_settings_that_make_no_sense_are_refused(self, make: Make, options: dict[str, str]) -> None:
+        with pytest.raises((ParameterError, ConfigError, ValueError)):
+            make(**options)
+
+
+class TestWriting:
+    def test_reports_may_wait_to_be_written_together(self, make: Make, clock: ManualClock, tmp_path: Path) -> None:
+        scheduler = make(budget="10/s", burst=10, write_every="10s")
+        for key in KEYS:
+            scheduler.add(key)
+        clock.advance(1.0)
+        for key in scheduler.due():
+            scheduler.report(key, changed=True)
+        assert scheduler.unwritten == len(KEYS)
+        looking = open_store(str(tmp_path / "recrawl.db"))
+        assert looking.crawls() == []
+        scheduler.flush()
+        assert scheduler.unwritten == 0
+        assert len(looking.crawls()) == len(KEYS)
+        looking.close()
+
+    def test_they_are_not_lost_when_the_store_is_full(self, clock: ManualClock, tmp_path: Path) -> None:
+        store = open_store(str(tmp_path / "recrawl.db"))
+        scheduler = Scheduler(store, "1/s", write_every="1h", clock=clock)
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        scheduler.report("k", changed=True)
+        commit = store.commit
+
+        def full(batch: Batch) -> None:
+            raise StoreFullError("no space")
+
+        store.commit = full  # type: ignore[method-assign]
+        with pytest.raises(StoreFullError):
+            scheduler.flush()
+        assert scheduler.unwritten == 1
+        store.commit = commit  # type: ignore[method-assign]
+        scheduler.flush()
+        assert scheduler.unwritten == 0
+        assert [crawl.outcome for crawl in store.crawls()] == ["first"]
+        scheduler.close()
+
+    def test_the_price_history_is_kept(self, make: Make, clock: ManualClock, tmp_path: Path) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        fetched(scheduler, clock, 130, changed=True)
+        scheduler.close()
+        looking = open_store(str(tmp_path / "recrawl.db"))
+        prices = looking.prices(0.0)
+        looking.close()
+        assert len(prices) == 3
+        assert sum(price.requests for price in prices) == len(range(130))
