@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import postgres
 from recrawl.store.base import (
     CLICKS_PER_CLIENT,
     Batch,
@@ -20,12 +21,13 @@ from recrawl.store.base import (
     Source,
     Store,
 )
-from recrawl.store.sqlite import SqliteStore
+from recrawl.store.opening import open_store
 
 
-@pytest.fixture(params=["sqlite"])
-def store(tmp_path: Path) -> Iterator[Store]:
-    with SqliteStore(tmp_path / "recrawl.db") as opened:
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    place = postgres.server().url() if request.param == "postgres" else str(tmp_path / "recrawl.db")
+    with open_store(place) as opened:
         yield opened
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import postgres
 from recrawl.errors import ParameterError, StoreError
 from recrawl.store.base import (
     Batch,
@@ -32,6 +33,7 @@ from recrawl.store.base import (
     Version,
     packed,
 )
+from recrawl.store.opening import open_store
 from recrawl.store.sqlite import SqliteStore
 
 HOSTILE = [
@@ -45,14 +47,14 @@ HOSTILE = [
 FOREVER = Keep(items=math.inf, crawls=math.inf, prices=math.inf, versions=10**6)
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
     """Opens one and the same store; all are closed at the end."""
     opened: list[Store] = []
+    url = postgres.server().url() if request.param == "postgres" else ""
 
     def open_it() -> Store:
-        made = {"sqlite": lambda: SqliteStore(tmp_path / "recrawl.db", timeout_s=5.0)}
-        opened.append(made[request.param]())
+        opened.append(open_store(url) if url else SqliteStore(tmp_path / "recrawl.db", timeout_s=5.0))
         return opened[-1]
 
     yield open_it

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from recrawl.errors import MissingExtraError, StoreError
+from recrawl.errors import StoreError, require
 from recrawl.store.sqlite import SqliteStore
 
+if TYPE_CHECKING:
+    from recrawl.store.postgres import PostgresStore
 
-def open_store(url: str | Path, *, read_only: bool = False) -> SqliteStore:
+
+def open_store(url: str | Path, *, read_only: bool = False) -> SqliteStore | PostgresStore:
     """The store at an address: a path, or `sqlite:///path` (relative; a fourth slash makes it absolute).
 
     `postgresql://…` is for the team store, which comes with the `postgres` extra.
@@ -18,7 +22,10 @@ def open_store(url: str | Path, *, read_only: bool = False) -> SqliteStore:
         return SqliteStore(url, read_only=read_only)
     scheme = urlsplit(url).scheme if "://" in url else ""
     if scheme in ("postgresql", "postgres"):
-        raise MissingExtraError("a store in PostgreSQL", "postgres")
+        require("asyncpg", "a store in PostgreSQL", "postgres")
+        from recrawl.store.postgres import PostgresStore
+
+        return PostgresStore(url, read_only=read_only)
     if scheme == "sqlite":
         place = url.split("://", 1)[1]
         if not place.startswith("/") or len(place) < 2:

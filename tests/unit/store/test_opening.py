@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ def test_a_relative_address_is_relative(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "here.db").exists()
 
 
-def test_postgresql_says_which_extra_it_comes_with() -> None:
+def test_postgresql_says_which_extra_it_comes_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(MissingExtraError, match=r"recrawl\[postgres\]"):
         open_store("postgresql://somewhere/recrawl")
 

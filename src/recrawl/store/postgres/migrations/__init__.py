@@ -1,0 +1,64 @@
+"""The schema, as numbered steps: `NNN_what.sql`, applied in order, all pending ones in one transaction.
+
+A step that was released is never edited: databases that took it do not take it again. The table `migrations` says which
+were taken. A lock of the server's keeps two programs from bringing one store up to date at the same time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from recrawl.errors import StoreError
+
+_TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'"
+
+
+@cache
+def steps() -> tuple[str, ...]:
+    """The scripts, in order; step n is the n-th of them."""
+    scripts = sorted((f for f in files(__name__).iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
+    return tuple(f.read_text(encoding="utf-8") for f in scripts)
+
+
+async def taken(connection: Any, name: str, schema: str) -> int:
+    """How many steps a schema has taken, looking only; one of another program, or from the future, is refused."""
+    if await connection.fetchval("SELECT to_regclass($1)", f'"{schema}".migrations') is None:
+        if await connection.fetchval(_TABLES, f'"{schema}"'):
+            raise StoreError(f"store {name}: schema {schema} is of another program: name one by ?schema=…")
+        return 0
+    number = int(await connection.fetchval(f'SELECT coalesce(max(number), 0) FROM "{schema}".migrations'))
+    if number > len(steps()):
+        raise StoreError(
+            f"store {name} was written by a newer recrawl (schema {number}, this one knows {len(steps())}): "
+            "upgrade recrawl to open it"
+        )
+    return number
+
+
+async def migrate(connection: Any, name: str, schema: str, lock: int) -> None:
+    """Take the steps this schema has not taken."""
+    if await taken(connection, name, schema) == len(steps()):
+        return
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", lock)
+        before = await taken(connection, name, schema)
+        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        await connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, taken timestamptz DEFAULT now())"
+        )
+        for number, script in enumerate(steps()[before:], before + 1):
+            await connection.execute(script)
+            await connection.execute("INSERT INTO migrations VALUES ($1)", number)
+
+
+def refuse_older(number: int, name: str) -> None:
+    """For those who may only read: a store that is not there, or not up to date, cannot be made so."""
+    if not number:
+        raise StoreError(f"there is no store at {name}")
+    if number < len(steps()):
+        raise StoreError(
+            f"store {name} was written by an older recrawl (schema {number}, this one needs {len(steps())}): "
+            "open it for writing once to bring it up to date"
+        )

@@ -1,0 +1,159 @@
+"""Who may write: claims that die with a connection, leases that run out, and the epochs that fence off the past.
+
+Every scope has an epoch that grows when its owner changes. A writer names the epochs it was given; the batch's own
+transaction checks them and holds the rows until it commits. A change of owner waits for such a batch, and every batch
+after it that comes with the old epoch is refused: nobody who was replaced, paused or cut off can write any more,
+whatever it believes and whatever its clock says.
+
+The scope of the whole store is the empty one. Its owner also holds an advisory lock on a connection of its own, which
+the server lets go when the process or the connection dies.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+
+from recrawl.errors import StoreError
+from recrawl.store.postgres.link import Link
+from recrawl.store.postgres.rows import columns_of
+
+WHOLE = ""
+_PATIENCE = "SET lock_timeout = '500ms'"
+_SIGN = """
+INSERT INTO owners AS old (scope, epoch, owner, pid, host, since) VALUES ($1, 1, $2, $3, $4, $5)
+ON CONFLICT (scope) DO UPDATE SET epoch = old.epoch + 1, owner = $2, pid = $3, host = $4, since = $5, until = NULL
+RETURNING epoch
+"""
+_HELD = """
+SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND classid::bigint = ($1::bigint >> 32) & 4294967295 AND objid::bigint = $1::bigint & 4294967295)
+"""
+_CHECK = """
+SELECT owners.scope FROM owners JOIN unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
+ON owners.scope = mine.scope AND owners.epoch = mine.epoch FOR SHARE OF owners
+"""
+_NOW = "extract(epoch FROM clock_timestamp())"
+_LEASE = f"""
+INSERT INTO owners AS old (scope, epoch, owner, pid, host, since, until)
+SELECT scope, 1, $2, $3, $4, {_NOW}, {_NOW} + $5 FROM unnest($1::varchar[]) AS wanted (scope) ORDER BY scope
+ON CONFLICT (scope) DO UPDATE SET
+    epoch = old.epoch + 1, owner = $2, pid = $3, host = $4, since = excluded.since, until = excluded.until
+WHERE old.until IS NULL OR old.until < {_NOW}
+RETURNING scope, epoch
+"""
+_RENEW = f"""
+UPDATE owners SET until = {_NOW} + $3 FROM unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
+WHERE owners.scope = mine.scope AND owners.epoch = mine.epoch RETURNING owners.scope
+"""
+_LET_GO = """
+UPDATE owners SET until = 0 FROM unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
+WHERE owners.scope = mine.scope AND owners.epoch = mine.epoch
+"""
+
+
+async def check(connection: Any, epochs: Mapping[str, int]) -> None:
+    """Refuse to go on unless every scope is still owned under the epoch named; they stay so until the commit."""
+    if not epochs:
+        return
+    kept = {row[0] for row in await connection.fetch(_CHECK, *columns_of(list(epochs.items()), 2))}
+    for scope in epochs:
+        if scope not in kept:
+            of = f"of {scope!r} " if scope else ""
+            raise StoreError(f"the ownership {of}passed to {await signed(connection, scope)}: nothing was written")
+
+
+async def signed(connection: Any, scope: str = WHOLE) -> str:
+    """Who signed last, in words."""
+    row = await connection.fetchrow("SELECT owner, pid, host, since FROM owners WHERE scope = $1", scope)
+    if row is None:
+        return "another program"
+    since = datetime.fromtimestamp(row[3], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"{row[0]} (process {row[1]} on {row[2]}, since {since})"
+
+
+async def lease(connection: Any, scopes: Iterable[str], owner: str, seconds: float) -> dict[str, int]:
+    """Those of the scopes that were free, with their new epochs."""
+    given = (sorted(set(scopes)), owner, os.getpid(), socket.gethostname(), seconds)
+    return {row[0]: row[1] for row in await connection.fetch(_LEASE, *given)}
+
+
+async def renew(connection: Any, epochs: Mapping[str, int], seconds: float) -> set[str]:
+    """Those of the scopes still owned, for so long from now."""
+    return {row[0] for row in await connection.fetch(_RENEW, *columns_of(sorted(epochs.items()), 2), seconds)}
+
+
+async def let_go(connection: Any, epochs: Mapping[str, int]) -> None:
+    """Give up leases."""
+    await connection.execute(_LET_GO, *columns_of(sorted(epochs.items()), 2))
+
+
+class Claim:
+    """The claim on the whole store: an advisory lock on a connection of its own, and the epoch it was signed under."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._lock = link.address.lock("claim")
+        self._connection: Any = None
+        self._epoch: int | None = None
+
+    @property
+    def epochs(self) -> dict[str, int]:
+        """What a batch has to be checked for."""
+        return {} if self._epoch is None else {WHOLE: self._epoch}
+
+    async def take(self, owner: str, now: float) -> None:
+        """Get the lock and sign; StoreError naming the other if one is alive."""
+        if self._epoch is None or self._connection.is_closed():
+            await self._take_lock()
+        given = (WHOLE, owner, os.getpid(), socket.gethostname(), now)
+        try:
+            self._epoch = await self._connection.fetchval(_SIGN, *given)
+        except BaseException:
+            self._forget()
+            raise
+
+    async def _take_lock(self) -> None:
+        connection = await self._link.connect()
+        try:
+            await connection.execute(_PATIENCE)
+            try:
+                await connection.execute("SELECT pg_advisory_lock($1)", self._lock)
+            except asyncpg.LockNotAvailableError:
+                who = await signed(connection)
+                raise StoreError(f"{self._link.address.name} is being crawled by {who}: stop that one first") from None
+        except BaseException:
+            connection.terminate()
+            raise
+        self._connection = connection
+
+    async def keep(self) -> None:
+        """Get the lock again where the server or the network lost it; the epoch tells whether anybody was quicker."""
+        if self._epoch is not None and self._connection.is_closed():
+            await self._take_lock()
+
+    async def held(self, connection: Any) -> str | None:
+        """Who holds the lock now, in words."""
+        return await signed(connection) if await connection.fetchval(_HELD, self._lock) else None
+
+    async def release(self) -> None:
+        """Let go of the lock; the epoch stays, so that the next owner has another."""
+        if self._epoch is None:
+            return
+        connection, self._epoch = self._connection, None
+        try:
+            if not connection.is_closed():
+                await connection.execute("SELECT pg_advisory_unlock_all()")
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._epoch = None
+        if self._connection is not None:
+            self._connection.terminate()

@@ -1,0 +1,149 @@
+"""Writing what crawls led to, in one transaction, a statement per table, a column per argument.
+
+Locks are taken in one order by everybody: owner, revision, sources, rows, number of the last event. Events are written
+last, because from then until the commit nobody else can write any: that makes their numbers the order of commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Settlement, Source, Version
+from recrawl.store.postgres import ownership
+from recrawl.store.postgres.catalogue import add, next_revision
+from recrawl.store.postgres.rows import Table, columns_of, digest, fitting
+from recrawl.store.postgres.words import vector
+from recrawl.store.sqlite.rows import names
+
+_CRAWL, _VERSION, _PRICE = Table(Crawl), Table(Version, without="id"), Table(Price)
+_ITEM = Table(Item, without="id", more={"words": "varchar"})
+_PROGRESS = Table(Progress)
+_HOLD, _ROBOTS = Table(Hold, more={"digest": "bytea"}), Table(Robots, more={"digest": "bytea"})
+_INSERT_CRAWLS = f"INSERT INTO crawls ({_CRAWL.names}) {_CRAWL.given}"
+_INSERT_VERSIONS = f"INSERT INTO versions ({_VERSION.names}) {_VERSION.given}"
+_INSERT_PRICES = f"INSERT INTO prices ({_PRICE.names}) {_PRICE.given}"
+_INSERT_ITEMS = (
+    f"INSERT INTO items ({_ITEM.names}) "
+    + _ITEM.given.replace('"words" FROM', '"words"::text::tsvector FROM')
+    + " ON CONFLICT (source, key) DO NOTHING"
+)
+_UPDATE_PROGRESS = (
+    "UPDATE progress SET "
+    + ", ".join(f'"{name}" = new."{name}"' for name in names(Progress)[1:])
+    + f" FROM ({_PROGRESS.given}) AS new WHERE progress.source = new.source"
+)
+_REPLACE_HOLDS = (
+    f"INSERT INTO holds ({_HOLD.names}) {_HOLD.given} ORDER BY digest ON CONFLICT (digest) DO UPDATE SET "
+    "until = excluded.until, reason = excluded.reason, failures = excluded.failures"
+)
+_REPLACE_ROBOTS = (
+    f"INSERT INTO robots ({_ROBOTS.names}) {_ROBOTS.given} ORDER BY digest ON CONFLICT (digest) DO UPDATE SET "
+    "fetched = excluded.fetched, status = excluded.status, body = excluded.body, expires = excluded.expires, "
+    "good = excluded.good"
+)
+_INSERT_EVENTS = """
+WITH counter AS (UPDATE counters SET value = value + $3 WHERE name = 'events' RETURNING value - $3 AS last)
+INSERT INTO events (seq, at, body) SELECT counter.last + place, nullif(at, 'NaN'), body
+FROM counter, unnest($1::double precision[], $2::bytea[]) WITH ORDINALITY AS given (at, body, place)
+"""
+_SHARE = "INSERT INTO meta VALUES ('shared', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays.
+_MOVE = """
+UPDATE sources SET url = $2, digest = $3 WHERE id = $1 AND revision = $4 AND digest <> $3
+AND NOT EXISTS (SELECT 1 FROM sources AS other WHERE other.digest = $3)
+"""
+_FOUND_OUT = """
+UPDATE sources SET kind = new.kind, title = new.title, note = new.note, revision = $6,
+    state = CASE WHEN new.state = 'retired' THEN 'retired' ELSE sources.state END
+FROM unnest($1::bigint[], $2::varchar[], $3::varchar[], $4::varchar[], $5::varchar[])
+    AS new (id, kind, title, note, state)
+WHERE sources.id = new.id
+"""
+_KNOWN = """
+SELECT listed.source, listed.key FROM unnest($1::bigint[], $2::bigint[]) AS listed (source, key), LATERAL (
+    SELECT 1 FROM {} AS kept WHERE kept.source = listed.source AND kept.key = listed.key LIMIT 1) AS known
+"""
+
+
+async def write(connection: Any, batch: Batch, epochs: Mapping[str, int]) -> None:
+    """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
+    await ownership.check(connection, epochs)
+    found_out = [s for s in batch.settlements if s.source is not None or s.children]
+    number = await next_revision(connection) if found_out else 0
+    there = await _sources_still_there(connection, batch)
+    settlements = [s for s in batch.settlements if s.crawl.source in there]
+    await _insert(connection, _INSERT_CRAWLS, _CRAWL, [s.crawl for s in settlements])
+    await _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
+    await _write_items(connection, [item for s in settlements for item in s.items])
+    await _insert(connection, _INSERT_VERSIONS, _VERSION, [s.version for s in settlements if s.version])
+    await _write_catalogue(connection, [s for s in settlements if s.source or s.children], number)
+    await _replace(connection, _REPLACE_HOLDS, _HOLD, {each.host: each for each in batch.holds})
+    await _replace(connection, _REPLACE_ROBOTS, _ROBOTS, {each.origin: each for each in batch.robots})
+    await _insert(connection, _INSERT_PRICES, _PRICE, [batch.price] if batch.price is not None else [])
+    if batch.shared is not None:
+        await connection.execute(_SHARE, batch.shared)
+    await _write_events(connection, [event for s in settlements for event in s.events])
+
+
+async def _insert(connection: Any, statement: str, table: Table, records: Sequence[Any]) -> None:
+    if records:
+        await connection.execute(statement, *table.arrays(records))
+
+
+async def _replace(connection: Any, statement: str, table: Table, records: Mapping[str, Any]) -> None:
+    if records:
+        by_key = {digest(name): record for name, record in records.items()}
+        await connection.execute(statement, *table.arrays(by_key.values(), list(by_key)))
+
+
+async def _sources_still_there(connection: Any, batch: Batch) -> set[int]:
+    """Those that exist, and will until the end of the transaction."""
+    wanted = fitting({s.crawl.source for s in batch.settlements})
+    if not wanted:
+        return set()
+    statement = "SELECT id FROM sources WHERE id = ANY($1) ORDER BY id FOR KEY SHARE"
+    return {row[0] for row in await connection.fetch(statement, wanted)}
+
+
+async def _write_progress(connection: Any, progress: Any) -> None:
+    last = {each.source: each for each in progress}
+    await _insert(connection, _UPDATE_PROGRESS, _PROGRESS, [last[source] for source in sorted(last)])
+
+
+async def _write_items(connection: Any, items: Sequence[Item]) -> None:
+    if items:
+        words = [vector(item.title, item.summary) for item in items]
+        await connection.execute(_INSERT_ITEMS, *_ITEM.arrays(items, words))
+
+
+async def _write_catalogue(connection: Any, settlements: Sequence[Settlement], number: int) -> None:
+    changed = {s.source.id: s.source for s in settlements if s.source is not None}
+    if changed:
+        for source in changed.values():
+            await connection.execute(_MOVE, source.id, source.url, digest(source.url), source.revision)
+        rows = [_found_out(source) for source in changed.values()]
+        await connection.execute(_FOUND_OUT, *columns_of(rows, 5), number)
+    await add(connection, [child for s in settlements for child in s.children])
+
+
+def _found_out(source: Source) -> tuple[object, ...]:
+    return source.id, source.kind, source.title, source.note, source.state
+
+
+async def _write_events(connection: Any, events: Sequence[Event]) -> None:
+    if events:
+        times, bodies = [event.at for event in events], [event.body for event in events]
+        await connection.execute(_INSERT_EVENTS, times, bodies, len(events))
+
+
+async def unseen(connection: Any, listed: Sequence[tuple[int, Sequence[int]]]) -> list[set[int]]:
+    """Per source: those keys that are not in the store, neither as items nor as dropped ones."""
+    pairs = [(source, key) for source, keys in listed for key in keys]
+    known: set[tuple[int, int]] = set()
+    if pairs:
+        for table in ("items", "dropped"):
+            rows = await connection.fetch(_KNOWN.format(table), *columns_of(pairs, 2))
+            known.update((row[0], row[1]) for row in rows)
+    return [{key for key in keys if (source, key) not in known} for source, keys in listed]
