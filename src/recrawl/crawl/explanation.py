@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recrawl.crawl.pace import arrivals_per_s, pace_in_words
-from recrawl.kernels.continuous_index import continuous_index, crossing_age
+from recrawl.kernels.continuous_index import age_at_price, index_at_age
 from recrawl.kernels.intervals import lognormal_interval
 from recrawl.store.base import Crawl, Progress, Source
 from recrawl.units import show_duration
@@ -114,9 +114,9 @@ def explain(
     worth = source.importance * progress.value
     age = math.nan if progress.last is None else max(now - progress.last, 0.0)
     believed = math.isfinite(worth) and math.isfinite(progress.rate)
-    index = float(continuous_index(worth, progress.rate, age, source.cost)) if believed and age >= 0.0 else math.nan
+    index = float(index_at_age(worth, progress.rate, age, source.cost)) if believed and age >= 0.0 else math.nan
     priced = believed and math.isfinite(around.price)
-    crossing = float(crossing_age(worth, progress.rate, around.price, source.cost)) if priced else math.nan
+    crossing = float(age_at_price(worth, progress.rate, around.price, source.cost)) if priced else math.nan
     value_low, value_high = lognormal_interval(progress.value, progress.value_sd)
     rate_low, rate_high = lognormal_interval(progress.rate, progress.rate_sd)
     per_day = 86400.0 * arrivals_per_s(progress, around.objective)

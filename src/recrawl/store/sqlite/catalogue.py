@@ -150,6 +150,8 @@ def select(
     joined = "sources JOIN progress ON progress.source = sources.id" if table == "progress" else "sources"
     way = "DESC" if order.startswith("-") else "ASC NULLS LAST"
     tie = ("progress.source" if table == "progress" else "sources.id") + f" {way.split()[0]}"
+    if tag is not None and table == "progress" and ids is None and not (state or text or since_revision):
+        return _tagged(connection, tag, column, f"{way}, {tie}", limit, offset)
     if text and _are_few(connection, text):
         column = f"+{column}"  # sort the few that match, instead of looking for them along an index
     window = f"{where} ORDER BY {column} {way}, {tie} LIMIT ? OFFSET ?"
@@ -159,9 +161,25 @@ def select(
     # Those passed over are walked along the index alone.
     alone = "progress" if table == "progress" and not where else joined
     id = "progress.source" if table == "progress" else "sources.id"
-    places = [row[0] for row in connection.execute(f"SELECT {id} FROM {alone}{window}", values)]
-    statement = f"SELECT {_COLUMNS} FROM sources WHERE id IN (SELECT value FROM json_each(?))"
-    found = {row[0]: source_of(row) for row in connection.execute(statement, (numbers(places),))}
+    return _at_places(connection, f"SELECT {id} FROM {alone}{window}", values)
+
+
+def _tagged(
+    connection: sqlite3.Connection, tag: str, column: str, way: str, limit: int | None, offset: int
+) -> list[Source]:
+    """Those with a tag by what is known of them: along the index of that, which is quick however many there are."""
+    statement = (
+        f"SELECT source FROM progress INDEXED BY {column.replace('.', '_by_')} "
+        f"WHERE source IN (SELECT source FROM tags WHERE tag = ?) ORDER BY {column} {way} LIMIT ? OFFSET ?"
+    )
+    return _at_places(connection, statement, [tag, -1 if limit is None else limit, offset])
+
+
+def _at_places(connection: sqlite3.Connection, statement: str, values: Sequence[Any]) -> list[Source]:
+    """The sources whose ids a statement gives, in its order."""
+    places = [row[0] for row in connection.execute(statement, values)]
+    chosen = f"SELECT {_COLUMNS} FROM sources WHERE id IN (SELECT value FROM json_each(?))"
+    found = {row[0]: source_of(row) for row in connection.execute(chosen, (numbers(places),))}
     return [found[place] for place in places]
 
 
