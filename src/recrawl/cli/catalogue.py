@@ -63,8 +63,8 @@ def complain(taken: Taken, numbered: bool) -> int:
 
 
 def _source(entry: Entry, defaults: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
-    from recrawl.cli.fields import checked_fields
     from recrawl.cli.listing import state
+    from recrawl.crawl.fields import checked_fields
     from recrawl.crawl.text import TITLE_CHARACTERS, clean
     from recrawl.crawl.urls import normalise
     from recrawl.store.base import Source

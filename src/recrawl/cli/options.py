@@ -93,7 +93,7 @@ def source_options(command: Function) -> Function:
 
 def described(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a `Source` that `source_options` gave, checked; without those not given."""
-    from recrawl.cli.fields import checked_fields
+    from recrawl.crawl.fields import checked_fields
 
     return checked_fields({name: value for name, value in given.items() if value not in (None, ())})
 

@@ -1,6 +1,6 @@
 import pytest
 
-from recrawl.cli.fields import checked_fields
+from recrawl.crawl.fields import checked_fields
 from recrawl.errors import ParameterError
 
 
