@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
@@ -28,9 +28,10 @@ from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
+from recrawl.crawl.settling import settle
 from recrawl.crawl.tally import Tally
 from recrawl.errors import StoreError
-from recrawl.store.base import Batch, Keep, Price, Store, item_key, keys_in
+from recrawl.store.base import Batch, Keep, Price, Settlement, Store, item_key, keys_in
 
 Answer = TypeVar("Answer")
 LAUNCH_S = 0.004
@@ -47,6 +48,8 @@ UNSETTLED = 4
 """Nothing new is fetched while so many times `parallel` visits wait to be settled: a store may be slow."""
 REPAIR_S = 2.0
 """Time between attempts to write to a store that refuses."""
+CROWDED, PIECE = 2000, 500
+"""A visit that lists so many items is settled apart, in pieces of so many."""
 ONCE_PATIENCE_S = 60.0
 """With `once`, hosts that will not be free for so long are not waited for."""
 
@@ -151,6 +154,11 @@ class Crawler:
         self._stopping.set()
         self._room.set()
 
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._visits.add(task)
+        task.add_done_callback(self._visits.discard)
+
     async def _land(self) -> None:
         """Wait for the visits under way, but only so long; those given up were never settled, and will be again."""
         if self._visits:
@@ -167,12 +175,14 @@ class Crawler:
         self._news.set()
         try:
             await settling
+            await self._land()
             await self._in_store(lambda: self._store.commit(self._accounts(with_record=True)))
             once = self._left is not None
             await self._outlets.drain(ONCE_DRAIN_S if once else DRAIN_S, renewed=once)
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            for task in (telling, *self._visits):
+                task.cancel()
+            await asyncio.gather(telling, *self._visits, return_exceptions=True)
             await self._readers.close()
             await self._courier.close()
             self._thread.shutdown()
@@ -211,9 +221,7 @@ class Crawler:
         if intents:
             self._purse.spend(self._decider.cost(intents))
         for intent in intents:
-            task = asyncio.create_task(self._visit(intent))
-            self._visits.add(task)
-            task.add_done_callback(self._visits.discard)
+            self._spawn(self._visit(intent))
         self.tally.in_flight, self.tally.sources = len(self._visits), len(self._decider)
         return 0.0, len(intents)
 
@@ -297,12 +305,34 @@ class Crawler:
                 await asyncio.sleep(self._pace.batch_s)
             self._news.clear()
             visits, self._finished = self._finished, []
-            if visits:
-                await self._settle(visits)
+            usual = [visit for visit in visits if len(visit.keys) < CROWDED]
+            if usual:
+                await self._settle(usual)
+            for visit in visits:
+                if len(visit.keys) >= CROWDED:
+                    self._spawn(self._settle_crowded(visit))
 
     async def _settle(self, visits: list[Visit]) -> None:
         await self._persist(lambda: self._look_up(visits))
-        settlements = self._decider.settle(visits, self._clock.now())
+        await self._conclude(visits, self._decider.settle(visits, self._clock.now()))
+
+    async def _settle_crowded(self, visit: Visit) -> None:
+        """A visit with very many items: in pieces, between which others are settled.
+
+        Items are committed with their events, so that a crash in between neither loses nor repeats any.
+        """
+        await self._persist(lambda: self._look_up([visit]))
+        settled = await asyncio.to_thread(settle, visit, self._decider.terms)
+        settlement = settled.settlement
+        items, events = settlement.items, settlement.events
+        for start in range(0, len(items), PIECE):
+            piece = Batch(items=items[start : start + PIECE], events=events[start : start + PIECE])
+            await self._persist(lambda: self._store.commit(piece))  # noqa: B023 - awaited before the next piece
+        settlement.items, settlement.events = [], events[len(items) :]
+        await self._conclude([visit], self._decider.absorb([visit.intent.number], [settled], self._clock.now()))
+
+    async def _conclude(self, visits: list[Visit], settlements: list[Settlement]) -> None:
+        """Commit what visits led to, count it, and let others know."""
         batch = Batch(settlements=settlements, holds=self._courier.drain_holds(), robots=self._courier.drain_robots())
         await self._persist(lambda: self._store.commit(batch))
         self._decider.forget_records(settlements)

@@ -254,6 +254,10 @@ class Batch(msgspec.Struct, kw_only=True):
     """What is written in one transaction."""
 
     settlements: list[Settlement] = []
+    items: list[Item] = []
+    events: list[Event] = []
+    """Found by a crawl with very many items, ahead of its settlement; one event per item. Those of sources that were
+    removed meanwhile are left out."""
     progress: list[Progress] = []
     """Of sources not crawled now: a new due time, a hold."""
     holds: list[Hold] = []

@@ -39,6 +39,7 @@ _progress_values = as_row(Progress, without="source")
 def write(connection: sqlite3.Connection, batch: Batch) -> None:
     """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
     settlements = _of_sources_still_there(connection, batch.settlements)
+    _write_ahead(connection, batch)
     connection.executemany(_CRAWL, [_crawl_row(s.crawl) for s in settlements])
     _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
     _write_items(connection, [_item_row(item) for s in settlements for item in s.items])
@@ -54,10 +55,21 @@ def write(connection: sqlite3.Connection, batch: Batch) -> None:
 
 
 def _of_sources_still_there(connection: sqlite3.Connection, settlements: list[Settlement]) -> list[Settlement]:
-    wanted = numbers([s.crawl.source for s in settlements])
-    rows = connection.execute("SELECT id FROM sources WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
-    there = {row[0] for row in rows}
+    there = _there(connection, [s.crawl.source for s in settlements])
     return [s for s in settlements if s.crawl.source in there]
+
+
+def _there(connection: sqlite3.Connection, sources: list[int]) -> set[int]:
+    wanted = numbers(sorted(set(sources)))
+    rows = connection.execute("SELECT id FROM sources WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    return {row[0] for row in rows}
+
+
+def _write_ahead(connection: sqlite3.Connection, batch: Batch) -> None:
+    there = _there(connection, [item.source for item in batch.items])
+    kept = [place for place, item in enumerate(batch.items) if item.source in there]
+    _write_items(connection, [_item_row(batch.items[place]) for place in kept])
+    connection.executemany(_EVENT, [_event_row(batch.events[place]) for place in kept])
 
 
 def _write_progress(connection: sqlite3.Connection, progress: Iterable[Progress]) -> None:
