@@ -8,7 +8,7 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 
 from recrawl.errors import StoreError
@@ -32,7 +32,7 @@ from recrawl.store.base import (
     Vacuumed,
     Version,
 )
-from recrawl.store.postgres import catalogue, feedback, handing, looking, ownership, retention, settling
+from recrawl.store.postgres import catalogue, feedback, handing, looking, ownership, retention, settling, transfer
 from recrawl.store.postgres.address import parsed
 from recrawl.store.postgres.link import Link
 from recrawl.store.postgres.migrations import migrate, refuse_older, taken
@@ -309,6 +309,14 @@ class PostgresStore:
     def vacuum(self, keep: Keep, now: float) -> Vacuumed:
         """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
         return self._link.alone(lambda connection: retention.vacuum(connection, keep, now))
+
+    def outgoing(self) -> AbstractContextManager[transfer.Leaving]:
+        """One moment of it, for `recrawl.store.transfer`."""
+        return transfer.outgoing(self._link)
+
+    def incoming(self) -> AbstractContextManager[transfer.Arriving]:
+        """A transaction that fills it, for `recrawl.store.transfer`."""
+        return transfer.incoming(self._link)
 
     def close(self) -> None:
         """Give up the claim and cut the connections."""
