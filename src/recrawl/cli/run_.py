@@ -6,6 +6,9 @@ import asyncio
 import os
 import signal
 import sys
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from recrawl.crawl.pipeline import Crawler
 
 EXIT_INTERRUPTED = 130
+PATIENCE_S = 6.0
 
 
 @click.command(name="run", short_help="Crawl, within the budget, until stopped.")
@@ -30,6 +34,8 @@ EXIT_INTERRUPTED = 130
     "--exec", "command_line", metavar="COMMAND", help="Run this for everything found, the event on its input."
 )
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
+@click.option("--serve", "serve_port", type=click.IntRange(0, 65535), is_flag=False, flag_value=8080, metavar="[PORT]",
+              help="Also show the web page, on this machine; port 8080 if none is given.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON lines instead of the live view.")
 @store_options
 def command(
@@ -40,6 +46,7 @@ def command(
     webhook: str | None,
     command_line: str | None,
     allow_private: bool | None,
+    serve_port: int | None,
     as_json: bool,
 ) -> None:
     """Crawl the catalogue, within the budget, and show it happening.
@@ -60,11 +67,12 @@ def command(
     seconds = None if duration is None else parse_duration("--for", duration)
     from recrawl.cli.live import face
 
-    crawl(config, seconds, once=once, show=face(as_json=as_json, quiet=config.outlets.events == "-"))
+    show = face(as_json=as_json, quiet=config.outlets.events == "-")
+    crawl(config, seconds, once=once, show=show, serve_port=serve_port)
 
 
-def crawl(config: Config, seconds: float | None, *, once: bool, show: Face) -> None:
-    """Open the store, crawl, close it."""
+def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serve_port: int | None = None) -> None:
+    """Open the store, crawl, close it; with a port, show the web page meanwhile."""
     import structlog
 
     from recrawl import wiring
@@ -77,23 +85,48 @@ def crawl(config: Config, seconds: float | None, *, once: bool, show: Face) -> N
     try:
         store.claim(wiring.owner(), clock.now())
         show.begin(config)
-        crawler = wiring.make_crawler(config, store, clock=clock)
+        page = None
+        if serve_port is not None:
+            from recrawl.cli.serve import beside
+
+            page = beside(config, store, clock, serve_port)
+        with _patience():
+            crawler = wiring.make_crawler(config, store, clock=clock)
         wiring.install_event_loop()
-        asyncio.run(_crawl(crawler, None if seconds is None else clock.now() + seconds, once, show))
+        until = None if seconds is None else clock.now() + seconds
+        asyncio.run(_crawl(crawler, until, once, show, page))
     finally:
         store.close()
 
 
-async def _crawl(crawler: Crawler, until: float | None, once: bool, show: Face) -> None:
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Say what takes so long, if it does: on a new machine the kernels are compiled."""
+    words = "compiling, once on this machine: a minute or two …"
+    timer = threading.Timer(PATIENCE_S, lambda: click.echo(words, err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+async def _crawl(
+    crawler: Crawler, until: float | None, once: bool, show: Face, page: Coroutine[None, None, None] | None
+) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _interrupt, crawler, show)
-    showing = asyncio.create_task(show.follow(crawler))
+    showing = [asyncio.create_task(show.follow(crawler))]
+    if page is not None:
+        showing.append(asyncio.create_task(page))
     try:
         await (crawler.run(once=once) if until is None else crawler.run(until, once=once))
     finally:
-        showing.cancel()
-        await asyncio.gather(showing, return_exceptions=True)
+        for task in showing:
+            task.cancel()
+        await asyncio.gather(*showing, return_exceptions=True)
         show.end(crawler)
 
 

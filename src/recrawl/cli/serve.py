@@ -12,9 +12,11 @@ from recrawl.cli.options import settings, store_options
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from recrawl.clock import Clock
     from recrawl.config import Config
+    from recrawl.store.base import Store
 
-PORT = 8080
+LOOPBACK, PORT = "127.0.0.1", 8080
 
 
 @click.command(name="serve", short_help="Show the store on a web page, with an API and metrics.")
@@ -50,14 +52,33 @@ def _set_password(config: Config, file: Path | None) -> None:
     click.echo(f"kept in {kept}; a server that runs must be started anew")
 
 
-def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: Path | None) -> None:
-    import asyncio
+def beside(config: Config, store: Store, clock: Clock, port: int) -> Coroutine[None, None, None]:
+    """The web page for a crawler that runs in the same process, on loopback; says where it is."""
     import os
 
+    _require()
+    from recrawl.web.app import make_app
+    from recrawl.web.safety.opening import make_door
+    from recrawl.web.server import bound, serve
+
+    door = make_door(LOOPBACK, config.store, os.environ)
+    listener = bound(LOOPBACK, port)
+    click.echo(f"http://{LOOPBACK}:{listener.getsockname()[1]}/", err=True)
+    return serve(make_app(store, config, clock, door=door), listener=listener)
+
+
+def _require() -> None:
     from recrawl.errors import require
 
     for module in ("fastapi", "uvicorn", "jinja2"):
         require(module, "recrawl serve", "web")
+
+
+def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: Path | None) -> None:
+    import asyncio
+    import os
+
+    _require()
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
     from recrawl.web.app import make_app
