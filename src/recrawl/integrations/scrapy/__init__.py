@@ -15,15 +15,12 @@ mark, slots and delays, robots.txt, middlewares, pipelines.
 
 from __future__ import annotations
 
-from recrawl.errors import MissingExtraError
+from recrawl.errors import require
 
-try:
-    import scrapy as _scrapy  # noqa: F401
-except ImportError as _error:
-    raise MissingExtraError("the Scrapy scheduler", "scrapy") from _error
+require("scrapy", "the Scrapy scheduler", "scrapy")
 
-from recrawl.integrations.scrapy.scheduler import RecrawlAddon, RecrawlScheduler
-from recrawl.integrations.scrapy.visits import recrawl_observation
-from recrawl.integrations.scrapy.watching import RecrawlSpiderMiddleware
+from recrawl.integrations.scrapy.scheduler import RecrawlAddon, RecrawlScheduler  # noqa: E402
+from recrawl.integrations.scrapy.visits import recrawl_observation  # noqa: E402
+from recrawl.integrations.scrapy.watching import RecrawlSpiderMiddleware  # noqa: E402
 
 __all__ = ["RecrawlAddon", "RecrawlScheduler", "RecrawlSpiderMiddleware", "recrawl_observation"]

@@ -32,6 +32,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.python.failure import Failure
 
+from recrawl.clock import Clock
 from recrawl.crawl.reports import Answer
 from recrawl.errors import ParameterError, RecrawlError, StoreError
 from recrawl.integrations.scrapy.marks import FORGOTTEN, MARK, key_of, memo_of, read_mark, request_of
@@ -52,6 +53,8 @@ GATHER_S, GATHER = 0.05, 500
 """Marked requests are taken in together: so many, or what came in so long."""
 FORGOTTEN_S = 60.0
 """How long a source waits whose request could not be kept, for the spider to yield it again."""
+RECENT = 1000
+"""How many visits the lag is reported of."""
 PARALLEL_WITH_DELAY = 2
 """Visits to one host given to Scrapy where its own delays decide when they start."""
 NOT_MODIFIED, GONE, BUSY = 304, 410, (429, 503)
@@ -73,6 +76,8 @@ class RecrawlScheduler(ScrapyScheduler):
     """
 
     recrawl: Scheduler
+    clock: Clock | None = None
+    """What tells the time; None for the machine's."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -95,6 +100,7 @@ class RecrawlScheduler(ScrapyScheduler):
         self._unpaid: deque[Request] = deque()
         self._visits: dict[str, weakref.ref[Visit]] = {}
         self._lost: deque[str] = deque()
+        self._lags_s: deque[float] = deque(maxlen=RECENT)
         self._warned: set[str] = set()
         self._turn = False
         self._refreshed = 0.0
@@ -108,13 +114,13 @@ class RecrawlScheduler(ScrapyScheduler):
         """Open the store, and go on where it was left."""
         opened = super().open(spider)
         assert self.crawler is not None
-        self.recrawl = _make_scheduler(self._settings, spider)
+        self.recrawl = _make_scheduler(self._settings, spider, self.clock)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="recrawl-store")
         self._opened = True
         self._install_middleware(self.crawler)
         for receiver, signal in self._receivers():
             self.crawler.signals.connect(receiver, signal=signal)
-        self._note("sources", len(self.recrawl))
+        self._sum_up()
         self._chores.set(CHORES_S)
         self._alarm.set(0.0 if len(self.recrawl) else math.inf)
         return opened
@@ -136,7 +142,7 @@ class RecrawlScheduler(ScrapyScheduler):
                 self._take_in()
             except RecrawlError as error:
                 logger.error("recrawl: the last marked requests were not taken in: %s", error)
-            self._note("price", self.recrawl.price)
+            self._sum_up()
             self._writer.shutdown(wait=True)
             self.recrawl.close()
         return super().close(reason)
@@ -222,7 +228,6 @@ class RecrawlScheduler(ScrapyScheduler):
         if marked:
             new = sum(self.recrawl.add_many(marked).values())
             self._count("added", new)
-            self._note("sources", len(self.recrawl))
 
     # -- visits begin
 
@@ -365,10 +370,7 @@ class RecrawlScheduler(ScrapyScheduler):
                 self._robots_paid.add(address.netloc)
             return
         if not visit.requests:
-            lag_s = time.monotonic() - visit.due
-            self._count("lag_s", lag_s)
-            if self.stats is not None:
-                self.stats.max_value("recrawl/lag_s/max", lag_s)
+            self._lags_s.append(time.monotonic() - visit.due)
         visit.requests += 1
 
     def _response_came(self, response: Response, request: Request, spider: Spider) -> None:
@@ -435,7 +437,6 @@ class RecrawlScheduler(ScrapyScheduler):
         if crawl.outcome != "first":
             self._count("found", crawl.new)
             self._count("captured", crawl.captured)
-        self._note("price", self.recrawl.price)
 
     def _settle_failure(
         self,
@@ -488,13 +489,22 @@ class RecrawlScheduler(ScrapyScheduler):
             now = time.monotonic()
             if now - self._refreshed >= REFRESH_S:
                 self._refreshed = now
-                if self.recrawl.refresh():
-                    self._note("sources", len(self.recrawl))
+                self.recrawl.refresh()
+                self._sum_up()
                 self._set_alarm()
         except StoreError as error:
             self._warn_once(str(error), "recrawl: the store cannot be used, and is tried again: %s", error)
         if self._writing is None and self.recrawl.unwritten:
             self._writing = self._writer.submit(self.recrawl.flush)
+
+    def _sum_up(self) -> None:
+        """The stats that are no counts."""
+        self._note("sources", len(self.recrawl))
+        self._note("price", self.recrawl.price)
+        if self._lags_s:
+            lags = sorted(self._lags_s)
+            self._note("lag_s/median", lags[len(lags) // 2])
+            self._note("lag_s/p95", lags[min(int(0.95 * len(lags)), len(lags) - 1)])
 
     def _report_lost(self, key: str) -> None:
         """No request carries this visit any more, and nobody said how it ended: a middleware swallowed it."""
@@ -537,7 +547,7 @@ class RecrawlAddon:
             middlewares[RecrawlSpiderMiddleware] = 990
 
 
-def _make_scheduler(settings: BaseSettings, spider: Spider) -> Scheduler:
+def _make_scheduler(settings: BaseSettings, spider: Spider, clock: Clock | None) -> Scheduler:
     said = {
         name: settings.get(f"RECRAWL_{name.upper()}")
         for name in ("budget", "burst", "objective", "half_life", "max_age", "min_interval")
@@ -551,6 +561,7 @@ def _make_scheduler(settings: BaseSettings, spider: Spider) -> Scheduler:
         scope="host",
         parallel_per_host=max(per_host, 1),
         write_every=1e9,
+        clock=clock,
     )
 
 
