@@ -241,3 +241,15 @@ class TestWhatIf:
         answer = visitor.get("/whatif?budget=lots")
         assert answer.status == 422
         assert "budget must be a rate" in answer.text
+
+    def test_it_replays_ones_own_history(self, filled: SqliteStore, visitor: Visitor) -> None:
+        answer = visitor.form("/whatif", {"budget": "60/day"})
+        assert answer.status == 200
+        assert re.search(r'<th scope="row">round robin</th><td class="number">[\d.]+ %</td>', answer.text)
+
+    def test_a_replay_needs_history(self, store: SqliteStore, visitor: Visitor) -> None:
+        store.add([Source(url="https://a.example/")])
+        crawl = Crawl(source=1, at=NOW - 5, outcome="first")
+        progress = Progress(source=1, last=NOW - 5, value=1.0, rate=1e-5)
+        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress)]))
+        assert "too little history" in visitor.form("/whatif", {"budget": "60/day"}).text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from threading import Lock
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,18 +13,38 @@ from recrawl.web import asking
 from recrawl.web.charts import prospect_chart
 from recrawl.web.desk import Desk
 from recrawl.web.rendering import Pages
+from recrawl.web.views.hindsight import Hindsight, hindsight
 from recrawl.web.views.prospects import SPAN, WhatIf, share, what_if
+
+HINDSIGHT_S = 600.0
 
 
 def router(desk: Desk, pages: Pages) -> APIRouter:
     """The page."""
     routes = APIRouter(include_in_schema=False)
+    one_at_a_time = Lock()
 
     @routes.get("/whatif")
     def show(request: Request) -> Response:
+        return compared(request, request.query_params)
+
+    @routes.post("/whatif")
+    def replay(request: Request) -> Response:
+        if not one_at_a_time.acquire(blocking=False):
+            return pages.problem(request, 503, "Another replay is under way. Try again in a moment.")
+        try:
+            budget = asking.budget(request.state.form, desk)
+            found = desk.cached.get(("hindsight", budget), HINDSIGHT_S, lambda: hindsight(desk, budget))
+        finally:
+            one_at_a_time.release()
+        return compared(request, request.state.form, found, asked=True)
+
+    def compared(
+        request: Request, query: Mapping[str, str], found: Hindsight | None = None, *, asked: bool = False
+    ) -> Response:
         error = ""
         try:
-            budget = asking.budget(request.query_params, desk)
+            budget = asking.budget(query, desk)
         except ParameterError as wrong:
             budget, error = 2.0 * desk.budget(), str(wrong)
         view = what_if(desk, budget)
@@ -34,6 +56,8 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             share=share,
             chart=_chart(view),
             error=error,
+            hindsight=found,
+            replayed=asked,
             slider=math.log2(budget / desk.budget()),
             span=math.log2(SPAN),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from recrawl.crawl.explanation import Explanation, explain
 from recrawl.store.base import ClickTotals, Crawl, Progress, Source, Version
 from recrawl.web.desk import Desk
+from recrawl.web.views.appeal import effect
 from recrawl.web.views.catalogue import Health, cadence, health
 from recrawl.web.views.latest import Entry, Wanted, latest
 
@@ -38,6 +39,7 @@ def one_source(desk: Desk, id: int) -> OneSource | None:
         return None
     crawls = desk.store.crawls(source=id, limit=CRAWLS)
     found = explain(source, progress, desk.now(), desk.circumstances(source.url), crawls[:10])
+    clicks = desk.store.click_totals(id)
     return OneSource(
         source=source,
         progress=progress,
@@ -47,6 +49,6 @@ def one_source(desk: Desk, id: int) -> OneSource | None:
         crawls=crawls,
         entries=latest(desk, Wanted(source=id, order="found", limit=ITEMS)).entries,
         versions=desk.store.versions(id, limit=VERSIONS) if source.kind == "page" else [],
-        clicks=desk.store.click_totals(id),
-        effect="",
+        clicks=clicks,
+        effect=effect(desk, source, progress, found, clicks),
     )
