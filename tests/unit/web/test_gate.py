@@ -27,7 +27,7 @@ def every_route(app: object) -> list[tuple[str, str]]:
 def _flat(routes: object) -> list[Route]:
     found = []
     for route in routes:  # type: ignore[attr-defined]
-        inner = getattr(route, "routes", None)
+        inner = getattr(getattr(route, "original_router", route), "routes", None)
         if inner is not None:
             found += _flat(inner)
         elif hasattr(route, "methods"):
