@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent import futures
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
@@ -66,7 +67,7 @@ class Link:
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
             try:
                 return future.result()
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, futures.CancelledError):
                 raise StoreError(f"store {self.address.name} was closed meanwhile") from None
             except BaseException:
                 future.cancel()

@@ -12,7 +12,11 @@ from typing import Any
 
 from recrawl.errors import StoreError
 
-_TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'"
+# One statement, so that no other program's migration comes between the two looks.
+_LOOK = """
+SELECT coalesce(bool_or(relname = 'migrations'), FALSE), count(*) FROM pg_class
+WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'
+"""
 
 
 @cache
@@ -24,8 +28,9 @@ def steps() -> tuple[str, ...]:
 
 async def taken(connection: Any, name: str, schema: str) -> int:
     """How many steps a schema has taken, looking only; one of another program, or from the future, is refused."""
-    if await connection.fetchval("SELECT to_regclass($1)", f'"{schema}".migrations') is None:
-        if await connection.fetchval(_TABLES, f'"{schema}"'):
+    ours, tables = await connection.fetchrow(_LOOK, f'"{schema}"')
+    if not ours:
+        if tables:
             raise StoreError(f"store {name}: schema {schema} is of another program: name one by ?schema=…")
         return 0
     number = int(await connection.fetchval(f'SELECT coalesce(max(number), 0) FROM "{schema}".migrations'))
