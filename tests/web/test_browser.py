@@ -52,6 +52,13 @@ def test_every_page_fits_and_asks_nobody_else(full: str, tab: Tab, width: int, s
     assert watched.strangers(full) == []
 
 
+def test_the_picture_of_the_readme_is_drawn(full: str, tab: Tab) -> None:
+    watched = tab(1200)
+    watched.page.goto(full + "/sources/5")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    watched.page.screenshot(path=SHOTS / "readme.png")
+
+
 def test_a_first_visit_says_what_to_do(store: SqliteStore, show: Show, tab: Tab) -> None:
     watched = tab(360)
     watched.page.goto(show(make_app(store, Config(), SystemClock())))
