@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 import msgspec
 import numpy as np
 
 from recrawl.crawl.events import source_event
+from recrawl.crawl.feedback import Heard
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.settling import Lesson, Settled, settle
@@ -245,6 +247,27 @@ class Decider:
             progress.due = max(when, progress.held_until)
             progress.belief = row
 
+    def hear(self, heard: Heard, now: float) -> list[Progress]:
+        """Learn from readers' clicks; the new schedule of the sources they touch, to be stored."""
+        here = [(self._number[each.source], each) for each in heard.opened if each.source in self._number]
+        told = [each for _, each in here]
+        touched = self.policy.feedback(
+            np.array([number for number, _ in here], np.int64),
+            born=np.array([each.born for each in told]),
+            found=np.array([each.found for each in told]),
+            at=np.array([each.at for each in told]),
+            clicks=np.array([each.clicks for each in told], np.float64),
+            before=np.array([each.before for each in told], np.float64),
+            now=now,
+            mark=heard.mark,
+        ).tolist()
+        if touched:
+            self._schedule(touched)
+        schedules = [copy(self._progress[number]) for number in touched]
+        for number in touched:
+            self._progress[number].belief = b""
+        return schedules
+
     def _write_down(self, settlements: Iterable[Settlement]) -> None:
         """What was believed after each crawl, into the log."""
         for each in settlements:
@@ -312,7 +335,7 @@ class Decider:
         self.policy.configure(
             ids,
             importance=np.array([s.importance for s in chosen]),
-            half_life=np.array([s.half_life or self.terms.half_life_s for s in chosen]),
+            half_life=np.array([s.half_life or math.nan for s in chosen]),
             max_age=np.array([self._max_age(n) for n in ids.tolist()]),
             cost=np.array([s.cost for s in chosen]),
         )

@@ -356,8 +356,8 @@ class LiveFeeds(Columns):
         """Hours and weekdays of some feeds, watched until `since`."""
         until, pooled_hours, pooled_weekdays = since / DAY, np.empty(HOURS), np.empty(WEEK)
         hours, weekdays = np.empty((len(ids), HOURS)), np.empty((len(ids), WEEK))
-        pool(*self.pooled_hours, pooled_hours)
-        pool(*self.pooled_weekdays, pooled_weekdays)
+        pool(self.pooled_hours[0], self.pooled_hours[1], pooled_hours)
+        pool(self.pooled_weekdays[0], self.pooled_weekdays[1], pooled_weekdays)
         start = self.known_from
         mixtures(
             ids,

@@ -26,6 +26,7 @@ from recrawl.kernels.continuous_index import continuous_index, crossing_age
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.live import LAYOUT, LiveBeliefs
 from recrawl.learning.model import OBJECTIVES, Objective
+from recrawl.learning.readership import Clicked
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.cold_start import ColdStart
 from recrawl.policies.contract import Beliefs
@@ -95,7 +96,8 @@ class LearnedCalendar(RankedPolicy):
     importance × half-life / cost, and of equal ones those added before.
 
     Worth and interest of items (`Visits.worth`, `Visits.interest`) are not looked at: every item counts 1, every change
-    1, times the importance given.
+    1, times the importance given. Where readers' clicks are told of (`feedback`), an item counts the appeal of its
+    source, which is 1 on average.
     """
 
     def __init__(
@@ -147,6 +149,7 @@ class LearnedCalendar(RankedPolicy):
         )
         self.admitted = 0
         self.known_price = math.nan
+        self.mark = 0
         self.stale = False
         self._build()
         self._enter(targets, numbers, None if sources is None else sources.cost)
@@ -289,6 +292,54 @@ class LearnedCalendar(RankedPolicy):
             self._believe(seen)
         self._land(ids)
 
+    def feedback(
+        self,
+        ids: npt.ArrayLike,
+        *,
+        born: npt.ArrayLike,
+        found: npt.ArrayLike,
+        at: npt.ArrayLike,
+        clicks: npt.ArrayLike,
+        now: float,
+        before: npt.ArrayLike = 0.0,
+        mark: int | None = None,
+    ) -> IntArray:
+        """Readers opened items; which sources are believed otherwise now.
+
+        Parameters
+            ids: the source of each item
+            born: when each was published (found, where that is not known), Unix seconds
+            found: when a crawl found it
+            at: when it was opened, on average
+            clicks: how often
+            before: how often it had been opened before, as far as that is known
+            mark: how far the record of clicks has been read, kept for whoever reads it (`mark`)
+
+        What was found and not opened is known from `observe`. The appeal of a source is relative to the catalogue's,
+        so that clicks move tokens between sources; an owner's importance multiplies it, an owner's half-life stands.
+        """
+        chosen = self._known(ids)
+        columns = [
+            np.broadcast_to(checked(name, given, "finite", low=low), chosen.shape)
+            for name, given, low in (
+                ("born", born, -math.inf),
+                ("found", found, -math.inf),
+                ("at", at, -math.inf),
+                ("clicks", clicks, 0.0),
+                ("before", before, 0.0),
+            )
+        ]
+        self._admit()
+        self.now = max(self.now, float(now))
+        self.mark = self.mark if mark is None else int(mark)
+        everybody = self.mind.listen(chosen, Clicked(*columns), self.now)
+        touched = np.unique(chosen)
+        if everybody:
+            self._believe_all()
+        else:
+            self._believe(touched)
+        return touched
+
     def release(self, ids: npt.ArrayLike) -> None:
         """Take ids out of flight that were not crawled after all."""
         chosen = self._known(ids)
@@ -342,6 +393,11 @@ class LearnedCalendar(RankedPolicy):
         chosen, desk = self._known(ids), self.desk
         self._fresh(chosen)
         return Beliefs(desk.value[chosen], desk.value_sd[chosen], desk.rate[chosen], desk.rate_sd[chosen])
+
+    def appeal(self, ids: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """What clicks have taught: interest in an item compared with the catalogue's mean, and half-life in seconds."""
+        appeal, _, fading = self.mind.appeal(self._known(ids))
+        return appeal, math.log(2.0) / fading
 
     def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
         """The index of some sources; of one never crawled, as if it had been when it became known."""
@@ -404,6 +460,7 @@ class LearnedCalendar(RankedPolicy):
             "objective": self.objective,
             "price": None if math.isnan(self.price) else self.price,
             "credit": self.newcomers.credit,
+            "mark": self.mark,
             "mind": self.mind.shared(),
         }
         return msgspec.msgpack.encode(state)
@@ -417,6 +474,7 @@ class LearnedCalendar(RankedPolicy):
             if not self.mind.load_shared(told["mind"]):
                 return False
             self.newcomers.credit = float(told["credit"])
+            self.mark = int(told["mark"])
             self.known_price = math.nan if told["price"] is None else float(told["price"])
         except (msgspec.DecodeError, KeyError, TypeError, IndexError, ValueError):
             return False
