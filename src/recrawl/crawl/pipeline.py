@@ -21,6 +21,7 @@ from recrawl.config import HintSwitches, QuietHours, quiet_until
 from recrawl.crawl import renaming
 from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.feedback import Ear
 from recrawl.crawl.findings import UnreadableError
 from recrawl.crawl.freight import Freight, Load
 from recrawl.crawl.intents import Intent, Visit
@@ -64,6 +65,7 @@ class Pace:
         watch_s: time between looks at the catalogue for edits by others
         price_s: time between two lines of the price history
         record_s: time between two writes of the learner's shared record
+        listen_s: time between looks for what readers clicked
         tidy_s: time between two sweeps of what is past its time
     """
 
@@ -72,6 +74,7 @@ class Pace:
     watch_s: float = 1.0
     price_s: float = 10.0
     record_s: float = 60.0
+    listen_s: float = 5.0
     tidy_s: float = 86400.0
     quiet_hours: tuple[QuietHours, ...] = ()
 
@@ -108,6 +111,7 @@ class Crawler:
         self._pace, self._reading = pace or Pace(), reading or Reading()
         self._revision, self._keep = revision, keep
         self._freight = Freight()
+        self._ear = Ear()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._visits: set[asyncio.Task[None]] = set()
         self._finished: list[Visit] = []
@@ -132,7 +136,9 @@ class Crawler:
         await self._outlets.open()
         settling = asyncio.create_task(self._settle_for_ever())
         telling = asyncio.create_task(self._outlets.run())
-        others = [asyncio.create_task(each) for each in (self._watch(), self._keep_accounts(), self._tidy())]
+        others = [
+            asyncio.create_task(each) for each in (self._watch(), self._listen(), self._keep_accounts(), self._tidy())
+        ]
         try:
             await self._launch_for_ever(until, settling)
             await self._land()
@@ -425,6 +431,27 @@ class Crawler:
         self._decider.dismiss(removed)
         self._decider.admit(edited)
         self._room.set()
+
+    async def _listen(self) -> None:
+        """Hear of readers' clicks, and let them move the schedule."""
+        while True:
+            await self._clock.sleep(self._pace.listen_s)
+            try:
+                while await self._hear():
+                    pass
+            except StoreError as error:
+                self._log.warning("clicks could not be read", reason=str(error))
+
+    async def _hear(self) -> bool:
+        """Take in the next clicks; whether there may be more."""
+        mark, now = self._decider.policy.mark, self._clock.now()
+        heard = await self._in_store(lambda: self._ear.listen(self._store, mark, now))
+        if heard.mark == mark:
+            return False
+        batch = Batch(progress=self._decider.hear(heard, now), shared=self._decider.policy.shared())
+        await self._persist(lambda: self._store.commit(batch))
+        self._room.set()
+        return heard.more
 
     async def _keep_accounts(self) -> None:
         """Write the price history, and now and then the learner's record of the catalogue."""
