@@ -8,14 +8,26 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from recrawl.synthweb.process import Served, running
+
+SETTINGS = """
+half_life = "6s"
+[fetch]
+allow_private = true
+[politeness]
+delay = "0.1s"
+min_interval = "0.5s"
+"""
 RECRAWL = [sys.executable, "-c", "from recrawl.cli import main; main()"]
 
 
@@ -91,6 +103,69 @@ def until(happened: Callable[[], bool], at_most_s: float = 30.0) -> None:
     while not happened():
         assert time.monotonic() < last, f"it did not happen within {at_most_s:g} s"
         time.sleep(0.01)
+
+
+class Stage:
+    """A synthetic web and a nursery warmed up on it, for the tests of a module; each test has a folder of its own."""
+
+    def __init__(self, web: Served, parent: Nursery, home: Path) -> None:
+        self.web, self.parent = web, parent
+        warming = Place(self, home)
+        assert warming.ran("run", "--for", "2s", "--json") == 0
+
+
+class Place:
+    """A folder with settings and a filled store."""
+
+    def __init__(self, stage: Stage, folder: Path, settings: str = "", urls: Sequence[str] | None = None) -> None:
+        self.stage, self.folder, self.store = stage, folder, folder / "recrawl.db"
+        self.output, self.events = folder / "output.txt", folder / "events.jsonl"
+        text = f'store = "{self.store}"\nbudget = "20/s"\n{settings}\n{SETTINGS}'
+        (folder / "recrawl.toml").write_text(text)
+        (folder / "urls.txt").write_text("\n".join(stage.web.urls() if urls is None else urls))
+        assert self.ran("import", str(folder / "urls.txt")) == 0
+
+    def ran(self, command: str, *arguments: str) -> int:
+        """Run a command to its end; its exit status."""
+        return self.stage.parent.run(command, *self._all(arguments), output=self.output)
+
+    def started(self, *arguments: str) -> int:
+        """Start to crawl; the process id, once it has fetched something."""
+        crawls = self.count("crawls")
+        pid = self.stage.parent.start(
+            "run", "--json", "--events", str(self.events), *self._all(arguments), output=self.output
+        )
+        until(lambda: self.count("crawls") > crawls)
+        return pid
+
+    def ended(self, pid: int, how: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal, and wait for the end."""
+        os.kill(pid, how)
+        return self.stage.parent.wait(pid)
+
+    def count(self, table: str) -> int:
+        """Rows of a table, as committed."""
+        return len(self.ids(table))
+
+    def ids(self, table: str) -> set[int]:
+        """Row numbers of a table, as committed."""
+        with closing(sqlite3.connect(f"file:{self.store}?mode=ro", uri=True, timeout=30.0)) as connection:
+            return {row[0] for row in connection.execute(f"SELECT rowid FROM {table}")}
+
+    def said(self) -> str:
+        """All its output so far."""
+        return self.output.read_text(errors="replace")
+
+    def _all(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        return (*arguments, "--config", str(self.folder / "recrawl.toml"))
+
+
+@contextmanager
+def stage(home: Path, *options: str | int | float) -> Iterator[Stage]:
+    """A stage until the block ends."""
+    world = ("--sources", 40, "--hosts", 20, "--speed", 3600, "--rate", 0.5, "--mix", "mixed", *options)
+    with running(*world) as web, nursery(home) as parent:
+        yield Stage(web, parent, home)
 
 
 def _command(arguments: Sequence[str], output: str) -> int:

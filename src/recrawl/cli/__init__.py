@@ -31,6 +31,8 @@ COMMANDS = {
     "changes": "recrawl.cli.changes",
     "whatif": "recrawl.cli.whatif",
     "vacuum": "recrawl.cli.vacuum",
+    "backup": "recrawl.cli.backup",
+    "doctor": "recrawl.cli.doctor",
     "config": "recrawl.cli.config",
     "run": "recrawl.cli.run_",
     "serve": "recrawl.cli.serve",

@@ -84,18 +84,25 @@ class Outlets:
         for lane in self._lanes:
             lane.wake()
 
-    async def drain(self, timeout_s: float) -> list[Standing]:
+    async def drain(self, timeout_s: float, *, renewed: bool = False) -> list[Standing]:
         """Deliver what there is, for so long at most, and end; how each outlet stands then.
 
-        An outlet that fails now is not waited for: what it has not delivered waits in the store for the next run.
+        With `renewed`, the time starts again whenever something was delivered. An outlet that fails now is not waited
+        for: what it has not delivered waits in the store for the next run.
         """
         await self._start()
         for lane in self._lanes:
             lane.end()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=timeout_s)
+        left, moved = set(self._tasks), True
+        while left and moved:
+            before = self._positions()
+            _, left = await asyncio.wait(left, timeout=timeout_s)
+            moved = renewed and self._positions() != before
         await self._stop()
         return self.standing()
+
+    def _positions(self) -> list[int]:
+        return [each.position for each in self.standing()]
 
     def standing(self) -> list[Standing]:
         """How each outlet is doing."""

@@ -2,7 +2,7 @@
 
 This module gives each method of the contract its transaction; the statements live in the modules beside it, a room per
 concern: `catalogue`, `settling` (what crawls led to), `looking`, `feedback` (clicks), `handing` (events), `retention`,
-`repair`, `claim`.
+`repair`, `copying`, `claim`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recrawl.store.base import (
     Vacuumed,
     Version,
 )
-from recrawl.store.sqlite import catalogue, claim, feedback, handing, looking, repair, retention, settling
+from recrawl.store.sqlite import catalogue, claim, copying, feedback, handing, looking, repair, retention, settling
 from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.rows import mended
 
@@ -331,6 +331,10 @@ class SqliteStore:
     def salvage(self, to: str | Path) -> dict[str, int]:
         """Copy what can be read into a new store; how many rows of each table that was."""
         return repair.salvage(self.path, to)
+
+    def backup(self, to: str | Path) -> int:
+        """A whole copy of the store as it is now, made while others go on; its size in bytes."""
+        return copying.copy(self._database, Path(to))
 
     def close(self) -> None:
         """Give up the claim and close the file."""

@@ -52,7 +52,7 @@ class Database:
 
     def _opened(self) -> sqlite3.Connection:
         _refuse_what_cannot_be_a_store(self.path, self.read_only)
-        if self.read_only and not _sidecars_possible(self.path):
+        if self.read_only and not sidecars_possible(self.path):
             self._suffix = "?mode=ro&immutable=1"
         connection = self._connect()
         try:
@@ -196,7 +196,7 @@ def _refuse_what_cannot_be_a_store(path: Path, must_exist: bool) -> None:
         )
 
 
-def _sidecars_possible(path: Path) -> bool:
+def sidecars_possible(path: Path) -> bool:
     """Whether the files that write-ahead logging keeps beside the store are there or can be made."""
     import os
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 from recrawl.errors import StoreError
-from recrawl.store.sqlite.database import Database
+from recrawl.store.sqlite.database import Database, sidecars_possible
 from recrawl.store.sqlite.trouble import meaning
 
 # Sources first, for the others refer to them; what is not here is derived from these.
@@ -33,6 +34,9 @@ _TABLES = (
 _ORPHANS_POSSIBLE = ("progress", "items", "clicks", "crawls", "versions")
 _COMPLAINTS = 100
 _LARGEST = 2**62
+# Ranges in a row that cannot be read, after which the rest of a table is given up: where its root or its last page is
+# damaged, there is no end of them. A damaged inner page costs some ten thousand.
+_PATIENCE = 50_000
 
 
 def check(path: str | Path) -> list[str]:
@@ -57,7 +61,17 @@ def check(path: str | Path) -> list[str]:
 def _looked_at(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"there is no store at {path}")
-    return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    mode = "mode=ro" if sidecars_possible(path) else "mode=ro&immutable=1"
+    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+
+
+def readable(path: str | Path) -> dict[str, int]:
+    """How many rows of each table `salvage` could read; empty if SQLite does not even find the tables."""
+    try:
+        with closing(_looked_at(Path(path))) as connection:
+            return {table: sum(1 for _ in _readable(connection, _reading(connection, table, "*"))) for table in _TABLES}
+    except sqlite3.Error:
+        return {}
 
 
 def salvage(path: str | Path, to: str | Path) -> dict[str, int]:
@@ -84,10 +98,12 @@ def salvage(path: str | Path, to: str | Path) -> dict[str, int]:
 
 
 def _copied(damaged: sqlite3.Connection, sound: sqlite3.Connection, table: str) -> int:
-    names = [row[1] for row in sound.execute(f"PRAGMA table_info({table})")]
+    names = _columns_of_both(damaged, sound, table)
+    if not names:
+        return 0
     listed = ", ".join(f'"{name}"' for name in names)
     insert = f"INSERT OR IGNORE INTO {table} ({listed}) VALUES ({', '.join('?' * len(names))})"
-    read = f"SELECT rowid, {listed} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+    read = _reading(damaged, table, listed)
     sources = {row[0] for row in sound.execute("SELECT id FROM sources")} if table in _ORPHANS_POSSIBLE else None
     place = names.index("source") if sources is not None else 0
     saved = 0
@@ -100,16 +116,31 @@ def _copied(damaged: sqlite3.Connection, sound: sqlite3.Connection, table: str) 
     return saved
 
 
+def _columns_of_both(damaged: sqlite3.Connection, sound: sqlite3.Connection, table: str) -> list[str]:
+    """An older store lacks columns, a newer one has more."""
+    there = {row[1] for row in damaged.execute(f"PRAGMA table_info({table})")}
+    return [row[1] for row in sound.execute(f"PRAGMA table_info({table})") if row[1] in there]
+
+
+def _reading(connection: sqlite3.Connection, table: str, columns: str) -> str:
+    """The statement that reads a range of rows; of a table that is not there, nothing."""
+    there = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone()
+    if there is None:
+        return "SELECT 0 WHERE ? > ?"
+    return f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+
+
 def _readable(connection: sqlite3.Connection, statement: str) -> Iterator[tuple[object, ...]]:
     """Every row that can be read: ranges of row numbers, halved where reading fails."""
-    ranges = [(0, _LARGEST)]
-    while ranges:
+    ranges, failures = [(0, _LARGEST)], 0
+    while ranges and failures < _PATIENCE:
         low, high = ranges.pop()
         try:
             for row in connection.execute(statement, (low, high)):
-                low = int(row[0]) + 1
+                low, failures = int(row[0]) + 1, 0
                 yield row
         except sqlite3.Error:
+            failures += 1
             if low < high:
                 middle = (low + high) // 2
                 ranges += [(middle + 1, high), (low, middle)]
