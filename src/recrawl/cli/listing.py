@@ -1,8 +1,9 @@
 """Lists of sources as people have them: plain text and CSV. (OPML is read by `crawl.opml`.)
 
 Text: an address a line, a title after white space if there is one; empty lines and lines that begin with # are left
-out. CSV: a heading row that has `url`, and any of the columns below; comma, semicolon or tab. Nothing is fetched, and
-an address that cannot be used is not an error of the whole list.
+out. CSV: a heading row that has `url`, and any of the columns below; comma, semicolon or tab; cells a spreadsheet would
+run as formulas are written with an apostrophe before them, which is taken off again. Nothing is fetched, and an address
+that cannot be used is not an error of the whole list.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def read_text(text: str) -> list[Entry]:
 
 def read_csv(text: str) -> list[Entry]:
     """The entries of a CSV file with headings; columns of other programs are left out."""
+    from recrawl.crawl.text import revived
+
     lines = text.lstrip("\r\n").splitlines(keepends=True)
     delimiter = _delimiter(lines[0])
     rows = csv.reader(lines[1:], delimiter=delimiter)
@@ -77,7 +80,9 @@ def read_csv(text: str) -> list[Entry]:
     entries = []
     try:
         for row in rows:
-            cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
+            cells = {
+                name: revived(cell.strip()).strip() for name, cell in zip(names, row, strict=False) if cell.strip()
+            }
             if any(cells.values()):
                 fields = {name: cell for name, cell in cells.items() if name in (*COLUMNS[1:], "headers")}
                 entries.append(Entry(rows.line_num + 1, cells.get("url", ""), _split(fields)))
@@ -88,13 +93,15 @@ def read_csv(text: str) -> list[Entry]:
 
 def write_csv(sources: Iterable[Source], with_headers: bool) -> str:
     """The catalogue as `read_csv` reads it."""
+    from recrawl.crawl.text import inert
+
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*COLUMNS, "headers"] if with_headers else COLUMNS)
     for source in sources:
         row = [_cell(getattr(source, name)) for name in COLUMNS]
         headers = "\n".join(f"{name}: {value}" for name, value in source.headers.items())
-        writer.writerow([*row, headers] if with_headers else row)
+        writer.writerow([inert(cell) for cell in ([*row, headers] if with_headers else row)])
     return out.getvalue()
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recrawl.cli.showing import harmless
 from recrawl.units import show_duration, show_rate
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class JsonLines(_Timed):
     def _write(self, what: dict[str, Any]) -> None:
         import msgspec
 
-        self.out.write(msgspec.json.encode(what).decode() + "\n")
+        self.out.write(harmless(msgspec.json.encode(what).decode()) + "\n")
         self.out.flush()
 
 

@@ -6,6 +6,7 @@ Text from the web reaches the terminal as rich `Text`, cleaned: never as markup,
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,23 @@ if TYPE_CHECKING:
 LEAST = 16
 """Characters left to the elastic column, however narrow the terminal."""
 TONES = {"ok": "green", "new": "cyan", "paused": "dim", "retired": "dim", "held": "dark_orange", "failing": "red"}
+_OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def write_json(what: Any) -> None:
     """One JSON document on standard output; unknown and infinite numbers are null."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(what), indent=2).decode() + "\n")
+    sys.stdout.write(harmless(msgspec.json.format(msgspec.json.encode(what), indent=2).decode()) + "\n")
+
+
+def harmless(json: str) -> str:
+    """The same JSON with what a terminal might obey, and what turns text around, written as escapes.
+
+    >>> print(harmless('"\x9b2J"'))
+    "\\u009b2J"
+    """
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
 
 
 def ago(then: float | None, now: float) -> str:

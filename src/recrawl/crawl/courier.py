@@ -25,6 +25,7 @@ from typing import Protocol
 from recrawl.clock import Clock
 from recrawl.config import Fetching
 from recrawl.crawl import urls
+from recrawl.crawl.freight import Load
 from recrawl.crawl.http import authorisation, without_userinfo
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.robots import MAX_TEXT_BYTES, RobotsCache, Rules
@@ -94,6 +95,7 @@ class _Visit:
     requests: int = 0
     moved_to: str = ""
     been: set[str] = field(default_factory=set)
+    load: Load | None = None
 
 
 class Courier:
@@ -129,6 +131,7 @@ class Courier:
         headers: Mapping[str, str] | None = None,
         conditional: Mapping[str, str] | None = None,
         prepaid: int = 1,
+        load: Load | None = None,
     ) -> Delivery:
         """Fetch a document.
 
@@ -136,8 +139,9 @@ class Courier:
             headers: for the origin of `url` alone
             conditional: If-None-Match and If-Modified-Since, sent all the way
             prepaid: requests already paid for
+            load: where room for large answers is asked for; the last one's is the caller's to give back
         """
-        visit = _Visit(without_userinfo(url), prepaid)
+        visit = _Visit(without_userinfo(url), prepaid, load=load)
         own = dict(headers or {})
         credentials = authorisation(url)
         if credentials is not None:
@@ -172,7 +176,7 @@ class Courier:
             origin = _origin(visit.url)
             delay_s = await self._permitted(visit, origin)
             headers = {**own, **conditional} if origin == home else conditional
-            request = Request(visit.url, headers, self._max_bytes)
+            request = Request(visit.url, headers, self._max_bytes, load=visit.load)
             response = await self._send(request, visit, delay_s)
             location = response.headers.get("location", "") if response.status in REDIRECTS else ""
             if not location:
@@ -188,6 +192,8 @@ class Courier:
 
     async def _send(self, request: Request, visit: _Visit, delay_s: float) -> Response:
         """One request, in its host's turn."""
+        if visit.load is not None:
+            visit.load.drop()  # of the answer before this one
         key = self._slots.key_of(request.url)
         await self._turn(key)
         try:
@@ -286,7 +292,8 @@ class Courier:
     async def _robots_response(self, url: str, visit: _Visit) -> Response:
         """The answer after redirects; too many of them count as no file [RFC 9309, 2.3.1.2]."""
         for hop in range(ROBOTS_REDIRECTS + 1):
-            request = Request(url, {"Accept": "text/plain, */*;q=0.5"}, MAX_TEXT_BYTES + 1, cut=True)
+            accept = {"Accept": "text/plain, */*;q=0.5"}
+            request = Request(url, accept, MAX_TEXT_BYTES + 1, cut=True, load=visit.load)
             try:
                 response = await self._send(request, visit, 0.0)
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""

@@ -10,6 +10,7 @@ Messages never hold credentials: the userinfo of an URL is cut off before anythi
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import ssl
@@ -24,6 +25,7 @@ from yarl import URL
 from recrawl.clock import Clock
 from recrawl.config import Fetching
 from recrawl.crawl import addresses, unpacking
+from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.proxied import ProxiedSession
 from recrawl.crawl.transport import Request, Response, TransportError
 from recrawl.crawl.wire import Origin, Patience, Wires
@@ -115,9 +117,8 @@ class HttpTransport:
             raise _explained(error, origin.host) from error
         fields = _fields(headers)
         if body:
-            wanted = 200 <= status < 300
             encoding = fields.get("content-encoding", "")
-            body = unpacking.unpacked(body, encoding, request.max_bytes, cut=request.cut) if wanted else b""
+            body = await self._unpacked(body, encoding, request) if 200 <= status < 300 else b""
         return Response(shown, status, fields, body, self._clock.now() - began)
 
     async def close(self) -> None:
@@ -141,8 +142,27 @@ class HttpTransport:
             return await self._proxy().exchange(without_userinfo(request.url), dict(own), request)
         start = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
         head = start + self._common_beside(own) + _serialised(own) + b"\r\n"
-        message, body = await self._direct().exchange(origin, head, request.max_bytes, cut=request.cut)
+        message, body = await self._direct().exchange(
+            origin, head, request.max_bytes, cut=request.cut, load=request.load
+        )
         return message.code, message.headers, body
+
+    async def _unpacked(self, body: bytes, encoding: str, request: Request) -> bytes:
+        """The body as it was before it was compressed, in the room there is."""
+        load, limit = request.load, request.max_bytes
+        if load is not None and not load.size and limit > SMALL_BYTES:
+            small = _if_small(body, encoding)
+            if small is not None:
+                return small
+            try:
+                async with asyncio.timeout(self._patience.total_s):
+                    await load.take(limit)
+            except TimeoutError as error:
+                raise TransportError("timeout", "no room for a large answer in time") from error
+        body = unpacking.unpacked(body, encoding, limit, cut=request.cut)
+        if load is not None:
+            load.settle(len(body))
+        return body
 
     def _common_beside(self, own: Mapping[str, str]) -> bytes:
         """What every request says, unless it says it otherwise."""
@@ -175,6 +195,18 @@ class HttpTransport:
         if failure.reason != "timeout":
             return ""
         return f" ({self._patience.total_s:g} s in all, {self._patience.idle_s:g} s without a byte)"
+
+
+def _if_small(body: bytes, encoding: str) -> bytes | None:
+    """The body unpacked, if that is small; None if it is not."""
+    if len(body) > SMALL_BYTES:
+        return None
+    try:
+        return unpacking.unpacked(body, encoding, SMALL_BYTES)
+    except TransportError as failure:
+        if failure.reason == "too large":
+            return None
+        raise
 
 
 def _parts(url: str) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ Plain records between the decider, which knows no network, and the pipeline, whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
@@ -63,6 +63,8 @@ class Visit:
         unseen: those of them nobody has seen before
         renamed: the ids of its items have proved worthless: `keys` are made of links (`crawl.renaming`)
         previous: the text of the page as it was, where it changed
+        size: of the document in bytes
+        alone: no other large document is read until this one is stored
     """
 
     intent: Intent
@@ -74,3 +76,12 @@ class Visit:
     unseen: set[int] = field(default_factory=set)
     renamed: bool = False
     previous: str = ""
+    size: int = 0
+    alone: bool = False
+
+    def let_go(self) -> None:
+        """The document has been read: only its size is remembered."""
+        response = self.delivery.response
+        if response is not None and response.body:
+            self.size = len(response.body)
+            self.delivery = replace(self.delivery, response=replace(response, body=b""))

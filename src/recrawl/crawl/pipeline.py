@@ -112,6 +112,7 @@ class Crawler:
         self._revision, self._keep = revision, keep
         self._freight = Freight()
         self._ear = Ear()
+        self._alone = asyncio.Semaphore(1)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._visits: set[asyncio.Task[None]] = set()
         self._finished: list[Visit] = []
@@ -260,9 +261,19 @@ class Crawler:
             self._purse.give_back(intent.source.cost)
         visit = Visit(intent, self._clock.now(), delivery)
         if delivery.response is not None and not delivery.refused and 200 <= delivery.response.status < 300:
-            await self._read(visit)
+            await (self._read_alone(visit) if load.size else self._read(visit))
         visit.let_go()
         return visit
+
+    async def _read_alone(self, visit: Visit) -> None:
+        """What a large document holds may be many times its size: one at a time, from here until it is stored."""
+        await self._alone.acquire()
+        visit.alone = True
+        try:
+            await self._read(visit)
+        except BaseException:
+            self._alone.release()
+            raise
 
     async def _fetch(self, intent: Intent, load: Load) -> Delivery:
         source, progress = intent.source, intent.progress
@@ -344,6 +355,8 @@ class Crawler:
         self._decider.forget_records(settlements)
         for visit, settlement in zip(visits, settlements, strict=True):
             self.tally.add(visit, settlement)
+            if visit.alone:
+                self._alone.release()
             if self._left is not None:
                 self._left.discard(visit.intent.number)
         self.tally.price, self.tally.spent = self._decider.policy.price, self._purse.spent

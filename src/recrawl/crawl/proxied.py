@@ -14,6 +14,7 @@ from multidict import CIMultiDictProxy
 
 from recrawl.config import Fetching
 from recrawl.crawl import addresses, wire
+from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.transport import Request, TransportError
 
 
@@ -73,6 +74,8 @@ async def _body(answer: aiohttp.ClientResponse, request: Request) -> bytes:
     while size <= limit and (part := await answer.content.readany()):
         parts.append(part)
         size += len(part)
+        if size > SMALL_BYTES and request.load is not None:
+            await request.load.take(limit)
     if not wanted:
         return b""
     if size > limit and not request.cut:

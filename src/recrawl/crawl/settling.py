@@ -234,7 +234,7 @@ def _crawl(
         outcome=outcome,
         status=0 if response is None else response.status,
         requests=visit.delivery.requests,
-        size=0 if response is None else len(response.body),
+        size=visit.size,
         elapsed_s=0.0 if response is None else response.elapsed_s,
         new=new,
         censored=censored,

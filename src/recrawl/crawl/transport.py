@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from recrawl.crawl.freight import Load
 from recrawl.errors import RecrawlError
 
 Reason = Literal["address", "dns", "connect", "tls", "timeout", "reset", "too large", "protocol", "scheme"]
@@ -33,12 +34,14 @@ class Request:
         headers: beyond what every request carries (User-Agent, Accept, Accept-Encoding); never logged
         max_bytes: of the body, before and after decompression
         cut: a longer body is cut there instead of being refused
+        load: where room for a large body is asked for; None for no bound but `max_bytes`
     """
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     max_bytes: int = 10_000_000
     cut: bool = False
+    load: Load | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,9 @@ from aiohttp import StreamReader
 from aiohttp.http import HttpProcessingError, HttpResponseParser, RawResponseMessage
 
 from recrawl.crawl import addresses
+from recrawl.crawl.freight import SMALL_BYTES, Load
 from recrawl.crawl.transport import TransportError
+from recrawl.crawl.unpacking import GZIP_MAGIC
 
 MAX_LINE_BYTES = 8190
 MAX_FIELD_BYTES = 16_384
@@ -62,15 +64,20 @@ class Wire(asyncio.Protocol):
         self._parts: list[bytes] = []
         self._size = self._limit = 0
         self._cut = False
+        self._load: Load | None = None
+        self._asking: asyncio.Task[None] | None = None
         self.reusable = True
         self.since = self.heard = 0.0
         """When the exchange began (or the connection became idle) and when a byte came last, by the loop's clock."""
 
-    async def exchange(self, head: bytes, max_bytes: int, *, cut: bool) -> tuple[RawResponseMessage, bytes]:
+    async def exchange(
+        self, head: bytes, max_bytes: int, *, cut: bool, load: Load | None = None
+    ) -> tuple[RawResponseMessage, bytes]:
         """Send a request; the answer's head and body, still packed. TransportError, or cancelled, closes it."""
         if self._transport is None:
             raise TransportError("reset", "the connection ended before the request was sent")
         self._message, self._parts, self._size, self._limit, self._cut = None, [], 0, max_bytes, cut
+        self._load = load
         self._parser = HttpResponseParser(
             self,  # type: ignore[arg-type]
             self._loop,
@@ -87,10 +94,14 @@ class Wire(asyncio.Protocol):
         try:
             await done
         except BaseException:
+            self._parts = []  # the error refers to us, and nobody knows when the collector gets to it
             self.close()
             raise
         finally:
-            self._done = self._parser = self._payload = None
+            self._done = self._parser = self._payload = self._load = None
+            if self._asking is not None:
+                self._asking.cancel()
+                self._asking = None
         message, parts, self._parts = self._message, self._parts, []
         assert message is not None
         return message, parts[0] if len(parts) == 1 else b"".join(parts)
@@ -100,6 +111,11 @@ class Wire(asyncio.Protocol):
         self.reusable = False
         if self._transport is not None:
             self._transport.abort()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it is not read because there is no room for a large body."""
+        return self._asking is not None and not self._asking.done()
 
     def fail(self, error: TransportError) -> None:
         """End the exchange without an answer."""
@@ -178,6 +194,8 @@ class Wire(asyncio.Protocol):
         if part:
             self._parts.append(part)
             self._size += len(part)
+            if self._size > SMALL_BYTES and self._load is not None and self._asking is None:
+                self._ask_for_room(self._load)
         if self._size > self._limit:
             if not self._cut:
                 return self.fail(TransportError("too large", f"the answer has more than {self._limit} bytes"))
@@ -187,6 +205,23 @@ class Wire(asyncio.Protocol):
         elif payload.is_eof():
             done.set_result(None)
         return None
+
+    def _ask_for_room(self, load: Load) -> None:
+        """Read no further until there is room for all the body may become."""
+        assert self._message is not None
+        assert self._transport is not None
+        headers = self._message.headers
+        length = headers.get("Content-Length", "")
+        packed = "Content-Encoding" in headers or self._parts[0].startswith(GZIP_MAGIC) or not length.isdigit()
+        self._asking = self._loop.create_task(load.take(self._limit if packed else min(int(length), self._limit)))
+        if not load.size:
+            self._transport.pause_reading()
+            self._asking.add_done_callback(self._go_on)
+
+    def _go_on(self, asked: asyncio.Task[None]) -> None:
+        if not asked.cancelled() and self._transport is not None and not self._transport.is_closing():
+            self.heard = self._loop.time()
+            self._transport.resume_reading()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +251,7 @@ class Wires:
         self._watch_s = min(max(min(patience.total_s, patience.idle_s) / 8.0, 0.01), 0.5)
 
     async def exchange(
-        self, origin: Origin, head: bytes, max_bytes: int, *, cut: bool
+        self, origin: Origin, head: bytes, max_bytes: int, *, cut: bool, load: Load | None = None
     ) -> tuple[RawResponseMessage, bytes]:
         """One request and its answer, over a kept connection or a new one."""
         began = self._loop.time()
@@ -226,7 +261,7 @@ class Wires:
         if self._watch is None:
             self._watch = self._loop.call_later(self._watch_s, self._look)
         try:
-            return await wire.exchange(head, max_bytes, cut=cut)
+            return await wire.exchange(head, max_bytes, cut=cut, load=load)
         finally:
             self._busy.discard(wire)
             if wire.reusable:
@@ -277,7 +312,10 @@ class Wires:
         """End exchanges that take too long and connections kept too long."""
         now = self._loop.time()
         for wire in self._busy:
-            if now - wire.since >= self._patience.total_s or now - wire.heard >= self._patience.idle_s:
+            if now - wire.since >= self._patience.total_s:
+                words = "no room for a large answer in time" if wire.waiting else "no complete answer in time"
+                wire.fail(TransportError("timeout", words))
+            elif now - wire.heard >= self._patience.idle_s and not wire.waiting:
                 wire.fail(TransportError("timeout", "no complete answer in time"))
         while self._idle:
             oldest = next(iter(self._idle))

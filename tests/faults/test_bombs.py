@@ -1,0 +1,110 @@
+"""What strangers can make the program hold in memory: `recrawl run` as a process, measured from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recrawl.synthweb.faults import FAULTS, Rule
+from recrawl.synthweb.process import running
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+
+LIMIT_MB = 300.0
+"""Of the crawling process, libraries included, at its highest."""
+LISTING_LIMIT_MB = 420.0
+"""The same while feeds of tens of thousands of new items, each within the size allowed, are read and stored."""
+LARGE = (
+    "endless", "huge_title", "huge_sitemap", "deep_xml", "entity_quadratic", "century",
+    *(name for name in FAULTS if name.startswith("bomb_")), "robots_huge",
+)  # fmt: skip
+SETTINGS = """
+store = "recrawl.db"
+budget = "200/s"
+[fetch]
+allow_private = true
+[politeness]
+delay = "100ms"
+min_interval = "1s"
+backoff = "1s"
+max_backoff = "2s"
+"""
+RECRAWL = [sys.executable, "-c", "from recrawl.cli import main; main()"]
+
+
+def highest_mb(pid: int) -> float:
+    """The most memory a process has had resident so far, in MB; 0 if it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((float(line.split()[1]) / 1000.0 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+def children(pid: int) -> list[int]:
+    """The processes a process has started, by whichever of its threads."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def crawled(folder: Path, urls: list[str], seconds: int) -> tuple[float, float]:
+    """Crawl these for a while; the most memory the program and any of its readers had, in MB."""
+    (folder / "recrawl.toml").write_text(SETTINGS)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECRAWL_")}
+    # What is compiled once on every machine takes memory of its own.
+    subprocess.run([*RECRAWL, "run", "--for", "0s", "--json"], cwd=folder, env=kept, check=True, capture_output=True)
+    (folder / "urls.txt").write_text("\n".join(urls))
+    subprocess.run([*RECRAWL, "import", "urls.txt"], cwd=folder, env=kept, check=True, stdout=subprocess.DEVNULL)
+    with open(folder / "said", "wb") as said:
+        child = subprocess.Popen(
+            [*RECRAWL, "run", "--json", "--for", f"{seconds}s"], cwd=folder, env=kept, stdout=said, stderr=said
+        )
+        program = readers = 0.0
+        try:
+            while child.poll() is None:
+                program = max(program, highest_mb(child.pid))
+                readers = max([readers, *map(highest_mb, children(child.pid))])
+                time.sleep(0.02)
+        finally:
+            child.kill()
+            child.wait()
+    assert child.returncode == 0, (folder / "said").read_text()[-2000:]
+    return program, readers
+
+
+def highest_with(names: tuple[str, ...], each: int, folder: Path, seconds: int) -> tuple[float, float]:
+    """The most memory with these faults in flight, every one on so many hosts, beside four healthy sources."""
+    counted = {"many_entries": 40_000, "deep_xml": 200_000, "century": None, "entity_quadratic": None}
+    hosts = each * len(names) + 4
+    with running("--sources", hosts, "--hosts", hosts) as web:
+        web.set_faults(
+            [
+                Rule(name=name, host=web.hosts[each * place + k], size=counted.get(name, 60_000_000))
+                for place, name in enumerate(names)
+                for k in range(each)
+            ]
+        )
+        highest = crawled(folder, web.urls(), seconds)
+        assert {access.fault for access in web.log() if access.fault} == set(names)
+    return highest
+
+
+def test_memory_is_bounded_with_an_endless_body_and_every_bomb_in_flight(tmp_path: Path) -> None:
+    program, readers = highest_with(LARGE, 1, tmp_path, seconds=10)
+    assert program < LIMIT_MB
+    assert readers < LIMIT_MB
+
+
+@pytest.mark.long
+def test_memory_does_not_grow_with_the_number_of_giant_feeds(tmp_path: Path) -> None:
+    program, readers = highest_with(("many_entries",), 4, tmp_path, seconds=20)
+    assert program < LISTING_LIMIT_MB
+    assert readers < LIMIT_MB
