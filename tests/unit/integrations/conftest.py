@@ -53,7 +53,12 @@ class Desk:
         self.scheduler = RecrawlScheduler.from_crawler(self.crawler)
         self.scheduler.clock = clock
         self.scheduler.open(self.spider)
-        (self.middleware,) = manager.middlewares
+        self.manager = manager
+
+    @property
+    def middleware(self) -> Any:
+        (middleware,) = self.manager.middlewares
+        return middleware
 
     def crawl(self, request: Request) -> bool:
         taken = self.scheduler.enqueue_request(request)
@@ -74,7 +79,6 @@ class Desk:
         self.wake(seconds)
         request = self.scheduler.next_request()
         assert request is not None
-        self.crawler.signals.send_catch_log(signals.request_reached_downloader, request=request, spider=self.spider)
         return request
 
     def download(self, request: Request, status: int = 200, body: bytes = b"<p>page</p>", **more: Any) -> Response:

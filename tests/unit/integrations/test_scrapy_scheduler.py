@@ -65,6 +65,12 @@ class TestUnmarked:
         desk.scheduler.next_request()
         assert not desk.scheduler.has_pending_requests()
 
+    def test_a_spider_without_sources_is_not_watched(self, desk: Any) -> None:
+        desk.crawl(Request(A))
+        assert desk.manager.middlewares == ()
+        desk.mark(B)
+        assert len(desk.manager.middlewares) == 1
+
     def test_a_job_goes_on_where_it_stopped(self, make: Make, tmp_path: Path) -> None:
         desk = make(JOBDIR=str(tmp_path / "job"))
         for number in range(5):

@@ -105,7 +105,7 @@ class RecrawlScheduler(ScrapyScheduler):
         self._turn = False
         self._refreshed = 0.0
         self._alarm, self._chores = Alarm(self._wake), Alarm(self._do_chores)
-        self._opened = False
+        self._opened = self._engaged = False
         self._writing: Future[None] | None = None
 
     # -- life
@@ -117,13 +117,23 @@ class RecrawlScheduler(ScrapyScheduler):
         self.recrawl = _make_scheduler(self._settings, spider, self.clock)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="recrawl-store")
         self._opened = True
+        self._chores.set(REFRESH_S)
+        if len(self.recrawl):
+            self._engage()
+        return opened
+
+    def _engage(self) -> None:
+        """Watch what the spider does: only from its first source on, so that one without pays nothing for it."""
+        if self._engaged:
+            return
+        assert self.crawler is not None
+        self._engaged = True
         self._install_middleware(self.crawler)
         for receiver, signal in self._receivers():
             self.crawler.signals.connect(receiver, signal=signal)
         self._sum_up()
         self._chores.set(CHORES_S)
-        self._alarm.set(0.0 if len(self.recrawl) else math.inf)
-        return opened
+        self._alarm.set(0.0)
 
     def close(self, reason: str) -> Deferred[None] | None:
         """Settle what is left to settle, and let others have the store."""
@@ -132,7 +142,7 @@ class RecrawlScheduler(ScrapyScheduler):
             self._alarm.cancel()
             self._chores.cancel()
             assert self.crawler is not None
-            for receiver, signal in self._receivers():
+            for receiver, signal in self._receivers() if self._engaged else ():
                 self.crawler.signals.disconnect(receiver, signal=signal)
             self._count("released", len(self._visits))
             self._ready.clear()
@@ -149,7 +159,6 @@ class RecrawlScheduler(ScrapyScheduler):
 
     def _receivers(self) -> list[tuple[Any, object]]:
         return [
-            (self._request_left, signals.request_reached_downloader),
             (self._response_came, signals.response_downloaded),
             (self._response_received, signals.response_received),
         ]
@@ -190,6 +199,7 @@ class RecrawlScheduler(ScrapyScheduler):
         if self._ready and not (self._turn and super().has_pending_requests()):
             self._turn = True
             request = self._ready.popleft()
+            self._leaves(cast(Visit, request.meta[VISIT]))
             self._set_alarm()
             return request
         self._turn = False
@@ -214,6 +224,7 @@ class RecrawlScheduler(ScrapyScheduler):
                 "carries what JSON has no word for): from then on it waits until the spider yields it again",
                 request,
             )
+        self._engage()
         if not self._marked:
             self._marked_at = time.monotonic()
         self._marked[key] = terms | {"memo": memo}
@@ -362,13 +373,8 @@ class RecrawlScheduler(ScrapyScheduler):
         self._ready.append(request)
         return True
 
-    def _request_left(self, request: Request, spider: Spider) -> None:
-        visit = visit_of(request.meta)
-        if visit is None:
-            address = urlparse_cached(request)
-            if address.path == "/robots.txt":
-                self._robots_paid.add(address.netloc)
-            return
+    def _leaves(self, visit: Visit) -> None:
+        """A request of it is on its way."""
         if not visit.requests:
             self._lags_s.append(time.monotonic() - visit.due)
         visit.requests += 1
@@ -479,7 +485,7 @@ class RecrawlScheduler(ScrapyScheduler):
         """What does not have to be done at once: write, look for the lost, follow edits."""
         if not self._opened:
             return
-        self._chores.set(CHORES_S)
+        self._chores.set(CHORES_S if self._engaged else REFRESH_S)
         try:
             if self._writing is not None and self._writing.done():
                 writing, self._writing = self._writing, None
@@ -489,7 +495,8 @@ class RecrawlScheduler(ScrapyScheduler):
             now = time.monotonic()
             if now - self._refreshed >= REFRESH_S:
                 self._refreshed = now
-                self.recrawl.refresh()
+                if self.recrawl.refresh() and len(self.recrawl):
+                    self._engage()
                 self._sum_up()
                 self._set_alarm()
         except StoreError as error:
@@ -499,6 +506,8 @@ class RecrawlScheduler(ScrapyScheduler):
 
     def _sum_up(self) -> None:
         """The stats that are no counts."""
+        if not self._engaged:
+            return
         self._note("sources", len(self.recrawl))
         self._note("price", self.recrawl.price)
         if self._lags_s:
