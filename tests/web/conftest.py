@@ -95,9 +95,9 @@ def running() -> Iterator[Running]:
     loop.end()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The system's Chromium."""
+    """The system's Chromium. Its driver keeps a loop running in this thread, so it must not outlive the module."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: install the system's package `chromium`")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from fastapi import FastAPI
 
+from hostile import hostile_feed, hostile_page
 from made_up import NOW, fill
 from recrawl import wiring
 from recrawl.clock import ManualClock, SystemClock
 from recrawl.config import Config, Fetching, Politeness
-from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement
+from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
@@ -23,6 +26,7 @@ from recrawl.web.app import make_app
 from recrawl.web.safety.gate import Door
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.passwords import Keyhole, hashed
+from servers import serving
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -77,15 +81,15 @@ def crawled(store: SqliteStore, running: Any) -> Iterator[tuple[Config, list[str
     config = Config(
         budget="20/s", fetch=Fetching(allow_private=True), politeness=Politeness(delay="0s", min_interval="0s")
     )
-    web = SynthWeb(World.make(sources=3, hosts=1))
-    running.call(web.__aenter__())
+    synthetic = SynthWeb(World.make(sources=3, hosts=1))
+    running.call(synthetic.__aenter__())
     store.claim("the test", SystemClock().now())
     crawler = running.call(_made(config, store))
     running.start(crawler.run())
-    yield config, web.urls()
+    yield config, synthetic.urls()
     running.loop.call_soon_threadsafe(crawler.stop)
     running.finish()
-    running.call(web.__aexit__(None, None, None))
+    running.call(synthetic.__aexit__(None, None, None))
 
 
 async def _made(config: Config, store: SqliteStore) -> Any:
@@ -245,3 +249,45 @@ def test_what_happens_is_shown_without_reloading(store: SqliteStore, show: Show,
             page.get_by_text("Something quite new").first.wait_for(timeout=1500)
             return
     raise AssertionError("nothing was shown")
+
+
+@pytest.fixture
+def bad_web(running: Any) -> Iterator[str]:
+    """A feed and a page that say what strangers may say; the page says something else each time."""
+    turns = count()
+
+    async def answered(request: web.Request) -> web.Response:
+        if request.path == "/robots.txt":
+            return web.Response(status=404)
+        if request.path == "/page":
+            return web.Response(body=hostile_page(next(turns)), content_type="text/html")
+        return web.Response(body=hostile_feed(f"http://{request.host}"), content_type="application/rss+xml")
+
+    opened = serving(answered)
+    yield running.call(opened.__aenter__())
+    running.call(opened.__aexit__(None, None, None))
+
+
+def test_nothing_a_stranger_wrote_is_executed(
+    store: SqliteStore, bad_web: str, running: Any, show: Show, tab: Tab
+) -> None:
+    config = Config(
+        budget="50/s", fetch=Fetching(allow_private=True), politeness=Politeness(delay="0s", min_interval="0s")
+    )
+    store.add([Source(url=f"{bad_web}/feed", kind="feed"), Source(url=f"{bad_web}/page", kind="page")])
+    for _ in range(2):
+        running.call(_crawled_once(config, store))
+    assert store.items(limit=1)
+    assert store.versions(2)[0].diff
+    watched = tab()
+    address = show(make_app(store, config, SystemClock()))
+    views = ("/", "/sources", "/sources/1", "/sources/2", "/items", "/items?order=found&page=2", "/items?q=alert")
+    for path in (*views, "/api/v1/items", "/api/v1/sources/2/versions"):
+        watched.page.goto(address + path)
+        assert watched.page.evaluate("document.querySelectorAll('main script, main iframe, main img').length") == 0
+        watched.page.mouse.move(600, 400)
+    assert watched.strangers(address) == []
+
+
+async def _crawled_once(config: Config, store: SqliteStore) -> None:
+    await wiring.make_crawler(config, store).run(once=True)

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 
 from recrawl.errors import StoreError
 from recrawl.web.desk import Desk
@@ -32,6 +32,10 @@ def router(desk: Desk, pages: Pages, measures: Measures) -> APIRouter:
         except StoreError:
             return JSONResponse({"status": "the store cannot be read"}, 503)
         return JSONResponse({"status": "ok"})
+
+    @routes.get("/favicon.ico")
+    def favicon() -> Response:
+        return RedirectResponse("/static/mark.svg", 308)
 
     @routes.get("/metrics")
     def metrics() -> Response:

@@ -26,7 +26,7 @@ from recrawl.web.safety.sessions import Session, Sessions, cookie_in, set_cookie
 from recrawl.web.safety.throttle import Throttle
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN = ("/static/", "/healthz", "/readyz", "/login")
+OPEN = ("/static/", "/favicon.ico", "/healthz", "/readyz", "/login")
 """What anybody may see: nothing of the store."""
 MOST_QUERY = 8192
 MOST_BODY = 64 * 1024
