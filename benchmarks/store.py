@@ -1,6 +1,6 @@
 """The embedded store, side by side with the plain way (one transaction and one statement at a time), in one run.
 
-    python -m benchmarks.store [--sources 1e5] [--items 1e6] [--settlements 20000]
+    python -m benchmarks.store [--sources 1e5] [--items 1e6] [--settlements 20000] [--store postgresql://…]
 
 Settlements carry three new items of about 12 + 40 words each, a belief of 400 bytes and a listing of 30 items. Search
 and lists are timed on a store of a million items over a vocabulary with Zipf's law, so that the most frequent words
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recrawl.store.base import Batch, Crawl, Event, Item, Progress, Settlement, Source, packed
-from recrawl.store.sqlite import SqliteStore
+from recrawl.store.base import Batch, Crawl, Event, Item, Progress, Settlement, Source, Store, packed
+from recrawl.store.opening import open_store
 
 RNG = np.random.default_rng(1)
 WORDS = np.array([f"word{k}" for k in range(50_000)])
@@ -59,7 +59,7 @@ def settlements(count: int, sources: int, first_key: int, titles: list[str], sum
     return made
 
 
-def catalogue(store: SqliteStore, count: int) -> float:
+def catalogue(store: Store, count: int) -> float:
     """A catalogue with tags; how long taking it in was."""
     made = [
         Source(
@@ -77,7 +77,7 @@ def batches(made: list[Settlement], size: int) -> Iterator[Batch]:
         yield Batch(settlements=made[start : start + size])
 
 
-def commit_all(store: SqliteStore, made: list[Settlement], size: int) -> float:
+def commit_all(store: Store, made: list[Settlement], size: int) -> float:
     """Settlements per second; those per second of processor time are printed, for a machine that is not idle."""
     started, worked = time.perf_counter(), time.process_time()
     for batch in batches(made, size):
@@ -123,9 +123,9 @@ def quantiles(name: str, calls: list[Callable[[], object]]) -> None:
     print(f"{name:<46}{p50:>10.2f}{p95:>10.2f}{most:>10.2f}", flush=True)
 
 
-def starts(path: Path) -> None:
+def starts(address: str) -> None:
     started = time.perf_counter()
-    with SqliteStore(path) as store:
+    with open_store(address) as store:
         sources = store.sources()
         read = time.perf_counter() - started
         held = sum(1 for _ in store.progress())
@@ -133,7 +133,7 @@ def starts(path: Path) -> None:
         print(f"start: {len(sources):,} sources {read:.2f} s, with progress {took:.2f} s ({held:,})")
 
 
-def lists(store: SqliteStore, sources: int) -> None:
+def lists(store: Store, sources: int) -> None:
     print(f"{'ms':<46}{'p50':>10}{'p95':>10}{'max':>10}")
     some = RNG.integers(1, sources + 1, 50).tolist()
     for order in ("id", "url", "title", "importance", "added", "last", "due", "-value", "-failures"):
@@ -151,7 +151,7 @@ def lists(store: SqliteStore, sources: int) -> None:
     quantiles("unseen, 50 000 keys", [lambda: store.unseen([(1, range(50_000))])] * 5)
 
 
-def searches(store: SqliteStore, sources: int) -> None:
+def searches(store: Store, sources: int) -> None:
     ranks = [0, 1, 2, 5, 10, 50, 100, 500, 1000, 5000, 20_000]
     pairs = [(0, 1), (3, 400), (100, 2000), (10_000, 20_000)]
     texts = [str(WORDS[r]) for r in ranks] + [f"{WORDS[a]} {WORDS[b]}" for a, b in pairs] + ["word123*"]
@@ -170,11 +170,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("--sources", 10**5), ("--items", 10**6), ("--settlements", 20_000)):
         parser.add_argument(name, type=lambda text: int(float(text)), default=default)
+    parser.add_argument("--store", metavar="URL", help="an empty store in PostgreSQL, instead of a file")
     given = parser.parse_args()
     titles, summaries = words(12, 20_000), words(40, 20_000)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "recrawl.db")
-        store = SqliteStore(path)
+        address = given.store or str(path)
+        store = open_store(address)
         print(f"add: {given.sources:,} sources in {catalogue(store, given.sources):.2f} s", flush=True)
         made = settlements(given.settlements, given.sources, 0, titles, summaries)
         ours = commit_all(store, made, 100)
@@ -189,10 +191,11 @@ def main() -> None:
             rate = commit_all(store, made, 100)
             key += 10**6
         print(f"settlements per second, at {store.items(limit=1)[0].id:,} items: {rate:,.0f}")
-        print(f"file: {path.stat().st_size / 2**20:,.0f} MiB", flush=True)
+        if path.exists():
+            print(f"file: {path.stat().st_size / 2**20:,.0f} MiB", flush=True)
         store.close()
-        starts(path)
-        with SqliteStore(path) as store:
+        starts(address)
+        with open_store(address) as store:
             lists(store, given.sources)
             searches(store, given.sources)
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10:,.0f} MiB, {os.cpu_count()} cores")

@@ -42,6 +42,8 @@ _ORDERS = {
     "value": ("progress.value",),
     "failures": ("progress.failures",),
 }
+_UNKNOWN = ("progress.last", "progress.due", "progress.value")
+_LINE = columns(Source, "sources")
 _PAGE = 5000
 
 
@@ -181,24 +183,36 @@ async def select(
 ) -> list[Source]:
     """Those that match all that is given, in order."""
     where, values = _conditions(ids, state, tag, text, since_revision)
-    places = f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
-    statement = f"SELECT {columns(Source, 'sources')} FROM {_ordered(order, where)} {places}"
-    rows = await connection.fetch(statement, *values, limit, max(offset, 0))
-    return [source_of(row) for row in rows]
-
-
-def _ordered(order: str, where: str) -> str:
     by = _ORDERS.get(order.removeprefix("-"))
     if by is None:
         raise ParameterError("order", f"one of {', '.join(_ORDERS)}, with or without a leading -", repr(order))
+    way = "DESC" if order.startswith("-") else "ASC"
+    if way == "DESC" and by[0] in _UNKNOWN and limit is not None:
+        statement = _known_then_unknown(by[0], where, len(values))
+    else:
+        statement = f"SELECT {_LINE} FROM {_ordered(by, way, where)}"
+    places = f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
+    rows = await connection.fetch(f"{statement} {places}", *values, limit, max(offset, 0))
+    return [source_of(row) for row in rows]
+
+
+def _ordered(by: tuple[str, ...], way: str, where: str) -> str:
     of_progress = by[0].startswith("progress")
     joined = "sources JOIN progress ON progress.source = sources.id" if of_progress else "sources"
-    way = "DESC" if order.startswith("-") else "ASC"
-    # Written so only where something can be unknown: an index is walked backwards only for the same place of NULLs.
-    last = " NULLS LAST" if way == "DESC" and by[0] in ("progress.last", "progress.due", "progress.value") else ""
+    last = " NULLS LAST" if by[0] in _UNKNOWN else ""
     tie = "progress.source" if of_progress else "sources.id"
     columns = [f"{column} {way}{last}" for column in by] + [f"{tie} {way}"]
     return f"{joined}{where} ORDER BY {', '.join(columns)}"
+
+
+def _known_then_unknown(column: str, where: str, values: int) -> str:
+    """Descending with the unknown last, by two walks along an index that has them first."""
+    most = f"LIMIT ${values + 1}::bigint + ${values + 2}::bigint"
+    joined = "FROM sources JOIN progress ON progress.source = sources.id" + (where + " AND" if where else " WHERE")
+    known = f"{joined} {column} IS NOT NULL ORDER BY {column} DESC, progress.source DESC {most}"
+    unknown = f"{joined} {column} IS NULL ORDER BY progress.source DESC {most}"
+    both = " UNION ALL ".join(f"(SELECT {_LINE}, {column} AS place {part})" for part in (known, unknown))
+    return f"SELECT {columns(Source)} FROM ({both}) AS both_parts ORDER BY place DESC NULLS LAST, id DESC"
 
 
 async def count(connection: Any, state: SourceState | None, tag: str | None, text: str | None) -> int:

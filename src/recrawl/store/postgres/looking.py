@@ -25,7 +25,8 @@ _ITEM_ORDERS = {
 }
 RANKED = 2000
 """Relevance is computed among this many latest matches: a frequent word in a large store has too many to score."""
-_WINDOWS = (4_000, 80_000)
+# How many of the latest items are looked through, per match wanted and at most.
+_WINDOWS = ((40, 20_000), (200, 80_000))
 _FEW = 200
 _FEW_ITEMS = 2000
 _NAN = float("nan")
@@ -118,7 +119,8 @@ async def _search(
 async def _matches(connection: Any, given: _Conditions, words: str, few: bool, wanted: int) -> list[int]:
     """Ids of matching items, found last first."""
     match = f"items.words @@ {given.place(words)}::text::tsquery"
-    for window in (_FEW_ITEMS,) if few else _WINDOWS:
+    first, second = (min(share * wanted, most) for share, most in _WINDOWS)
+    for window in (_FEW_ITEMS,) if few else (first, second):
         row = await connection.fetchrow(
             f"SELECT array_agg(id ORDER BY first_seen DESC, id DESC) FILTER (WHERE matches), count(*) FROM ("
             f"SELECT items.id, items.first_seen, {match} AS matches FROM items WHERE {given.where} "
@@ -128,7 +130,7 @@ async def _matches(connection: Any, given: _Conditions, words: str, few: bool, w
         ids, seen = row[0] or [], row[1]
         if len(ids) >= wanted or seen < window or few:
             return list(ids[:wanted])
-        if len(ids) * _WINDOWS[1] < wanted * _WINDOWS[0]:
+        if len(ids) * second < wanted * first:
             break
     rows = await connection.fetch(
         f"WITH found AS MATERIALIZED (SELECT items.id, items.first_seen FROM items WHERE {match} AND {given.where}) "

@@ -63,8 +63,9 @@ WHERE sources.id = new.id
 """
 _KNOWN = """
 SELECT listed.source, listed.key FROM unnest($1::bigint[], $2::bigint[]) AS listed (source, key), LATERAL (
-    SELECT 1 FROM {} AS kept WHERE kept.source = listed.source AND kept.key = listed.key LIMIT 1) AS known
+    SELECT 1 FROM items WHERE items.source = listed.source AND items.key = listed.key LIMIT 1) AS known
 """
+_DROPPED = "SELECT source, key FROM dropped WHERE source = ANY($1)"
 
 
 async def write(connection: Any, batch: Batch, epochs: Mapping[str, int]) -> None:
@@ -141,9 +142,9 @@ async def _write_events(connection: Any, events: Sequence[Event]) -> None:
 async def unseen(connection: Any, listed: Sequence[tuple[int, Sequence[int]]]) -> list[set[int]]:
     """Per source: those keys that are not in the store, neither as items nor as dropped ones."""
     pairs = [(source, key) for source, keys in listed for key in keys]
-    known: set[tuple[int, int]] = set()
+    known: dict[int, set[int]] = {source: set() for source, _ in listed}
     if pairs:
-        for table in ("items", "dropped"):
-            rows = await connection.fetch(_KNOWN.format(table), *columns_of(pairs, 2))
-            known.update((row[0], row[1]) for row in rows)
-    return [{key for key in keys if (source, key) not in known} for source, keys in listed]
+        rows = await connection.fetch(_KNOWN, *columns_of(pairs, 2))
+        for source, key in rows + await connection.fetch(_DROPPED, list(known)):
+            known[source].add(key)
+    return [set(keys) - known[source] for source, keys in listed]

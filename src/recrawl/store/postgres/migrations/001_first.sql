@@ -73,9 +73,9 @@ CREATE TABLE progress (
     captured double precision DEFAULT 0,
     belief bytea NOT NULL DEFAULT ''
 ) WITH (fillfactor = 80);
-CREATE INDEX progress_by_last ON progress (last DESC NULLS LAST, source DESC);
+CREATE INDEX progress_by_last ON progress (last, source);
 CREATE INDEX progress_by_due ON progress (due, source);
-CREATE INDEX progress_by_value ON progress (value DESC NULLS LAST, source DESC);
+CREATE INDEX progress_by_value ON progress (value, source);
 CREATE INDEX progress_by_failures ON progress (failures, source);
 
 -- What belongs to a source has no foreign key to it: a batch locks its sources once, instead of once per row.
