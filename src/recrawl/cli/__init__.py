@@ -31,6 +31,7 @@ COMMANDS = {
     "changes": "recrawl.cli.changes",
     "whatif": "recrawl.cli.whatif",
     "vacuum": "recrawl.cli.vacuum",
+    "store": "recrawl.cli.store",
     "backup": "recrawl.cli.backup",
     "doctor": "recrawl.cli.doctor",
     "config": "recrawl.cli.config",
