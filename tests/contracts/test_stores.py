@@ -350,6 +350,17 @@ class TestCrawling:
         assert [i.source for i in store.items()] == [2]
         assert [e.body for e in store.events(0)] == [b"kept"]
 
+    def test_items_may_come_ahead_of_their_settlement(self, store: Store) -> None:
+        filled(store, 2)
+        store.remove([1])
+        items = [Item(source=1 + k % 2, key=k, title=f"t{k}", first_seen=1.0) for k in range(6)]
+        store.commit(Batch(items=items, events=[Event(at=1.0, body=b"%d" % item.key) for item in items]))
+        assert [i.key for i in store.items()] == [5, 3, 1]
+        assert [i.key for i in store.items(text="t3")] == [3]
+        assert [e.body for e in store.events(0)] == [b"1", b"3", b"5"]
+        assert store.unseen([(2, range(6))]) == [{0, 2, 4}]
+        assert store.crawls() == []
+
     def test_a_crawl_writes_what_it_found_out_about_its_source(self, store: Store) -> None:
         store.add([Source(url="u", tags=("t",))])
         line = store.source(1)

@@ -75,9 +75,11 @@ async def write(connection: Any, batch: Batch, epochs: Mapping[str, int]) -> Non
     number = await next_revision(connection) if found_out else 0
     there = await _sources_still_there(connection, batch)
     settlements = [s for s in batch.settlements if s.crawl.source in there]
+    ahead = [place for place, item in enumerate(batch.items) if item.source in there]
     await _insert(connection, _INSERT_CRAWLS, _CRAWL, [s.crawl for s in settlements])
     await _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
-    await _write_items(connection, [item for s in settlements for item in s.items])
+    items = [batch.items[place] for place in ahead]
+    await _write_items(connection, items + [item for s in settlements for item in s.items])
     await _insert(connection, _INSERT_VERSIONS, _VERSION, [s.version for s in settlements if s.version])
     await _write_catalogue(connection, [s for s in settlements if s.source or s.children], number)
     await _replace(connection, _REPLACE_HOLDS, _HOLD, {each.host: each for each in batch.holds})
@@ -85,7 +87,8 @@ async def write(connection: Any, batch: Batch, epochs: Mapping[str, int]) -> Non
     await _insert(connection, _INSERT_PRICES, _PRICE, [batch.price] if batch.price is not None else [])
     if batch.shared is not None:
         await connection.execute(_SHARE, batch.shared)
-    await _write_events(connection, [event for s in settlements for event in s.events])
+    events = [batch.events[place] for place in ahead]
+    await _write_events(connection, events + [event for s in settlements for event in s.events])
 
 
 async def _insert(connection: Any, statement: str, table: Table, records: Sequence[Any]) -> None:
@@ -101,7 +104,7 @@ async def _replace(connection: Any, statement: str, table: Table, records: Mappi
 
 async def _sources_still_there(connection: Any, batch: Batch) -> set[int]:
     """Those that exist, and will until the end of the transaction."""
-    wanted = fitting({s.crawl.source for s in batch.settlements})
+    wanted = fitting({s.crawl.source for s in batch.settlements} | {item.source for item in batch.items})
     if not wanted:
         return set()
     statement = "SELECT id FROM sources WHERE id = ANY($1) ORDER BY id FOR KEY SHARE"
