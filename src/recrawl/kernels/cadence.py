@@ -30,7 +30,7 @@ _STEPS = 200
 _PRECISION = 1e-12
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _fill(
     price: float,
     value: FloatArray,
@@ -50,7 +50,7 @@ def _fill(
     return spend
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _solve(
     budget: float,
     value: FloatArray,
@@ -62,18 +62,24 @@ def _solve(
     precision: float,
     out: FloatArray,
 ) -> float:
-    """The price between the ends at which the spend is `budget`, by regula falsi on logarithms (Illinois)."""
+    """The price between the ends at which the spend is `budget`, by regula falsi on logarithms (Illinois).
+
+    `out` holds the intervals at that price in the end.
+    """
     stride = 1e3 if guess == 1.0 else 1.1
-    high = guess
-    while _fill(high, value, rate, cost, shortest, longest, out) > budget:
+    low = high = guess
+    upper = lower = _fill(guess, value, rate, cost, shortest, longest, out)
+    while lower > budget:
+        low, upper = high, lower
         high *= stride
         stride = min(stride * stride, 1e3)
-    low = high
-    while _fill(low, value, rate, cost, shortest, longest, out) < budget and low > 1e-280:
+        lower = _fill(high, value, rate, cost, shortest, longest, out)
+    while upper < budget and low > 1e-280:
+        high, lower = low, upper
         low /= stride
         stride = min(stride * stride, 1e3)
-    above = math.log(_fill(low, value, rate, cost, shortest, longest, out) / budget)
-    below = math.log(max(_fill(high, value, rate, cost, shortest, longest, out) / budget, 1e-300))
+        upper = _fill(low, value, rate, cost, shortest, longest, out)
+    above, below = math.log(upper / budget), math.log(max(lower / budget, 1e-300))
     left, right, side = math.log(low), math.log(high), 0
     for step in range(_STEPS):
         middle = 0.5 * (left + right)
@@ -90,7 +96,9 @@ def _solve(
             right, below = middle, excess
             above = 0.5 * above if side == -1 else above
             side = -1
-    return math.exp(0.5 * (left + right))
+    price = math.exp(0.5 * (left + right))
+    _fill(price, value, rate, cost, shortest, longest, out)
+    return price
 
 
 def cadence(
@@ -130,11 +138,10 @@ def cadence(
     if _fill(0.0, *columns, interval) <= limit:
         return 0.0, interval
     price = _solve(limit, *columns, guess if 0.0 < guess < math.inf else 1.0, precision, interval)
-    _fill(price, *columns, interval)
     return price, interval
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _captured(value: FloatArray, rate: FloatArray, interval: FloatArray, out: FloatArray) -> None:
     for i in range(len(out)):
         if math.isinf(interval[i]):
