@@ -48,7 +48,7 @@ def _file(store: str) -> Path:
 
         return Path(unquote(store.removeprefix("sqlite:///")))
     if "://" in store:
-        raise StoreError(f"{store} is not a file: look it over with its own tools")
+        raise StoreError("the store is in a server, not in a file: look it over with the server's own tools")
     return Path(store)
 
 

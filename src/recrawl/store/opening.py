@@ -32,7 +32,8 @@ def open_store(url: str | Path, *, read_only: bool = False) -> SqliteStore | Pos
             raise StoreError(f"{url} names no file: write sqlite:///recrawl.db, or sqlite:////var/lib/recrawl.db")
         return SqliteStore(unquote(place[1:]), read_only=read_only)
     if scheme:
-        raise StoreError(f"{url}: a store is a file, sqlite:///file or postgresql://…, not {scheme}://")
+        # Not repeated: whoever mistypes a scheme may have written a password behind it.
+        raise StoreError(f"a store is a file, sqlite:///file or postgresql://…, not {scheme}://")
     if not url:
         raise StoreError("no store was named: give a file")
     return SqliteStore(url, read_only=read_only)

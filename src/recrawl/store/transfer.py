@@ -98,11 +98,13 @@ def copy(source: Store, target: Store, progress: Callable[[str, float], None]) -
 
 def _table(out: Outgoing, into: Incoming, table: str, progress: Callable[[str, float], None]) -> int:
     expected, done = out.count(table), 0
+    if not expected:
+        return 0
     progress(table, 0.0)
     for rows in out.rows(table):
         into.fill(table, rows)
         done += len(rows)
-        progress(table, min(done / max(expected, 1), 0.999))
+        progress(table, min(done / expected, 0.999))
     progress(table, 1.0)
     return done
 

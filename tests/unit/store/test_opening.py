@@ -36,3 +36,9 @@ def test_postgresql_says_which_extra_it_comes_with(monkeypatch: pytest.MonkeyPat
 def test_what_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(StoreError):
         open_store(url)
+
+
+def test_an_address_that_is_refused_is_not_repeated() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("postgresql+driver://me:geheim@127.0.0.1/db")
+    assert "geheim" not in str(caught.value)
