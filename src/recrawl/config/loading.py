@@ -101,7 +101,8 @@ def _syntax_line(error: tomllib.TOMLDecodeError, text: str) -> int:
 
 
 def _at(file: Path, line: int | None, message: str) -> str:
-    return f"{file}: {message}" if line is None else f"{file}, line {line}: {message}"
+    plain = "".join(letter if letter.isprintable() else "?" for letter in message)
+    return f"{file}: {plain}" if line is None else f"{file}, line {line}: {plain}"
 
 
 def _line(lines: Mapping[tuple[str | int, ...], int], name: str, element: tuple[int, ...] | None = None) -> int | None:

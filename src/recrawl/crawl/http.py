@@ -159,7 +159,10 @@ class HttpTransport:
                     await load.take(limit)
             except TimeoutError as error:
                 raise TransportError("timeout", "no room for a large answer in time") from error
-        body = unpacking.unpacked(body, encoding, limit, cut=request.cut)
+        if len(body) > SMALL_BYTES or (load is not None and load.size):  # tens of milliseconds: not on the loop
+            body = await asyncio.to_thread(unpacking.unpacked, body, encoding, limit, cut=request.cut)
+        else:
+            body = unpacking.unpacked(body, encoding, limit, cut=request.cut)
         if load is not None:
             load.settle(len(body))
         return body
