@@ -284,6 +284,11 @@ class Scheduler:
             self._waiting.holds += self._slots.drain_holds()
         return until - now
 
+    def held_s(self, key: str) -> float:
+        """Seconds for which the host of a key (with `scope="url"`: the key itself) is to be left alone; 0 for none."""
+        now = self.clock.now()
+        return max(self._slots.held(self._slots.key_of(str(key)), now)[0] - now, 0.0)
+
     def report(
         self,
         key: str,

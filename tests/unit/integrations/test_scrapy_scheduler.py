@@ -290,6 +290,15 @@ class TestVisits:
         assert seen == {A, B, C}
         assert desk.stat("holds") == 1
 
+    def test_a_request_that_waits_does_not_go_to_a_host_that_is_held_meanwhile(self, desk: Any) -> None:
+        desk.mark(A)
+        desk.mark(B)
+        other = desk.next(3.0)
+        desk.wake()
+        desk.download(other, 429, headers={"Retry-After": "60"})
+        assert desk.scheduler.next_request() is None
+        assert desk.outcomes() == [("failed", "the host asked to be left alone")]
+
     def test_retry_after_to_an_unmarked_request_holds_the_sources_of_its_host(self, desk: Any) -> None:
         desk.mark(A)
         desk.wake()

@@ -196,12 +196,13 @@ class RecrawlScheduler(ScrapyScheduler):
 
     def next_request(self) -> Request | None:
         """A visit whose time has come, or what Scrapy has; in turns where there are both."""
-        if self._ready and not (self._turn and super().has_pending_requests()):
-            self._turn = True
+        while self._ready and not (self._turn and super().has_pending_requests()):
             request = self._ready.popleft()
-            self._leaves(cast(Visit, request.meta[VISIT]))
+            left = self._leaves(request)
             self._set_alarm()
-            return request
+            if left:
+                self._turn = True
+                return request
         self._turn = False
         return super().next_request()
 
@@ -355,8 +356,9 @@ class RecrawlScheduler(ScrapyScheduler):
             visit.paid = False
             self._ready.append(request)
             return True
-        if visit.held_s:
-            self._settle_failure(visit, "asked to come back later", hold_s=visit.held_s)
+        held_s = self.recrawl.held_s(request.url)
+        if held_s:
+            self._settle_failure(visit, "the host asked to be left alone", hold_s=held_s)
             return False
         if request.url != visit.url:
             for name, _ in VALIDATORS:
@@ -373,11 +375,17 @@ class RecrawlScheduler(ScrapyScheduler):
         self._ready.append(request)
         return True
 
-    def _leaves(self, visit: Visit) -> None:
-        """A request of it is on its way."""
+    def _leaves(self, request: Request) -> bool:
+        """A request of a visit is on its way, unless its host asked to be left alone while it waited."""
+        visit = cast(Visit, request.meta[VISIT])
+        held_s = self.recrawl.held_s(request.url)
+        if held_s:
+            self._settle_failure(visit, "the host asked to be left alone", hold_s=held_s)
+            return False
         if not visit.requests:
             self._lags_s.append(time.monotonic() - visit.due)
         visit.requests += 1
+        return True
 
     def _response_came(self, response: Response, request: Request, spider: Spider) -> None:
         """Before any middleware: what the network brought."""
