@@ -8,7 +8,8 @@
     ├── OutputError                  the place to write to cannot be written to
     ├── ConfigError                  a settings file is wrong: which file, which line
     ├── StoreError                   the store cannot be opened, read or written: why, and what to do
-    │   └── StoreFullError           there is no space left: stop fetching, nothing of the last write was kept
+    │   ├── StoreFullError           there is no space left: stop fetching, nothing of the last write was kept
+    │   └── StoreTakenError          another has become the one that writes: stop, it will not get better
     ├── TransportError               a request without a usable answer (drawn in crawl.transport)
     └── MissingExtraError (ImportError)   an optional part is not installed: which extra to install
 
@@ -53,6 +54,10 @@ class StoreError(RecrawlError):
 
 class StoreFullError(StoreError):
     """There is no space left for the store; the write that found out left nothing behind."""
+
+
+class StoreTakenError(StoreError):
+    """Another program has become the one that writes; nothing of the last write was kept, nor will be of later ones."""
 
 
 class MissingExtraError(RecrawlError, ImportError):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import postgres
-from recrawl.errors import StoreError, StoreFullError
+from recrawl.errors import StoreError, StoreFullError, StoreTakenError
 from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Progress, Robots, Settlement, Source
 
 pytest.importorskip("asyncpg")
@@ -253,6 +253,38 @@ class TestFailures:
             assert [item.title for item in store.items()] == ["n3", "n3", "n1", "n1"]
             assert "me" in str(store.claimed())
 
+    def test_a_batch_whose_commit_was_not_heard_of_is_written_once(self, server: postgres.Server, url: str) -> None:
+        with PostgresStore(url) as store:
+            store.add([Source(url="u")])
+            given = batch()
+            writing = store._link.writing
+
+            def unheard(work: object) -> None:
+                writing(work)  # type: ignore[arg-type]
+                raise StoreError("the server went away")
+
+            store._link.writing = unheard  # type: ignore[method-assign,assignment]
+            with pytest.raises(StoreError, match="went away"):
+                store.commit(given)
+            store._link.writing = writing  # type: ignore[method-assign]
+            store.commit(given)
+            assert len(store.crawls()) == 1
+            assert len(store.events(0)) == 2
+            store.commit(given)
+            assert len(store.crawls()) == 2
+
+    def test_a_batch_that_failed_is_written_when_given_again(self, url: str) -> None:
+        with PostgresStore(url) as store:
+            store.add([Source(url="u")])
+            given = batch()
+            given.settlements[0].items[0].key = 2**80
+            for _ in range(2):
+                with pytest.raises(StoreError, match="does not fit"):
+                    store.commit(given)
+            given.settlements[0].items[0].key = 1
+            store.commit(given)
+            assert len(store.crawls()) == 1
+
     def test_closing_while_the_server_is_away(self, fragile: postgres.Server) -> None:
         store = PostgresStore(fragile.url())
         store.claim("me", 0.0)
@@ -308,7 +340,7 @@ class TestOwners:
             with pytest.raises(StoreError, match="quick"):
                 slow.commit(batch(number=2))
             quick.release()
-            with pytest.raises(StoreError, match="passed to quick"):
+            with pytest.raises(StoreTakenError, match="passed to quick"):
                 slow.commit(batch(number=3))
             assert {item.title for item in quick.items()} == {"n1"}
             slow.release()

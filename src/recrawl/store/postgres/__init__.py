@@ -34,6 +34,7 @@ from recrawl.store.base import (
 )
 from recrawl.store.postgres import catalogue, feedback, handing, looking, ownership, retention, settling, transfer
 from recrawl.store.postgres.address import parsed
+from recrawl.store.postgres.doubts import Doubts
 from recrawl.store.postgres.link import Link
 from recrawl.store.postgres.migrations import migrate, refuse_older, taken
 from recrawl.store.postgres.rows import LARGEST, fitting, pages
@@ -56,6 +57,7 @@ class PostgresStore:
         self.address = parsed(url)
         self._link = Link(self.address, read_only=read_only, timeout_s=timeout_s)
         self._claim = ownership.Claim(self._link)
+        self._doubts = Doubts(self._link)
         try:
             self._prepare(read_only)
         except BaseException:
@@ -184,10 +186,11 @@ class PostgresStore:
 
         `epochs` names the scopes it writes for, as `lease` gave them: StoreError, and nothing is written, if one of
         them has passed to another. So has every commit of a store that was claimed and lost its claim to another.
+        Where the server went away in the middle, the same batch may be given again: it is written once.
         """
         self._link.run(self._claim.keep())
         held = {**self._claim.epochs, **(epochs or {})}
-        self._link.writing(lambda connection: settling.write(connection, batch, held))
+        self._doubts.settle(batch, lambda connection: settling.write(connection, batch, held))
 
     def lease(self, scopes: Iterable[str], owner: str, seconds: float) -> dict[str, int]:
         """Become the owner of those scopes nobody owns now, for a time by the server's clock: their epochs."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import asyncpg
 
-from recrawl.errors import StoreError
+from recrawl.errors import StoreError, StoreTakenError
 from recrawl.store.postgres.link import Link
 from recrawl.store.postgres.rows import columns_of
 
@@ -66,7 +66,7 @@ async def check(connection: Any, epochs: Mapping[str, int]) -> None:
     for scope in epochs:
         if scope not in kept:
             of = f"of {scope!r} " if scope else ""
-            raise StoreError(f"the ownership {of}passed to {await signed(connection, scope)}: nothing was written")
+            raise StoreTakenError(f"the ownership {of}passed to {await signed(connection, scope)}: nothing was written")
 
 
 async def signed(connection: Any, scope: str = WHOLE) -> str:
