@@ -47,7 +47,8 @@ def appeal(desk: Desk, source: Source, progress: Progress) -> tuple[float, float
     policy.start(1, desk.now(), labels=[source.url])
     ids = np.array([0])
     policy.load_shared(shared)
-    policy.configure(ids, half_life=np.array([source.half_life or desk.config.half_life_s]))
+    if source.half_life is not None:
+        policy.configure(ids, half_life=np.array([source.half_life]))
     policy.load_rows(ids, [progress.belief], np.array([progress.last]))
     times, half_life = policy.appeal(ids)
     known = math.isfinite(times[0]) and math.isfinite(half_life[0]) and times[0] > 0.0

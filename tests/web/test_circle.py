@@ -1,0 +1,58 @@
+"""Search, click, and see the cadence change: clicks made on the page, learned by a real crawler, told on the page."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+from itertools import count
+from pathlib import Path
+
+from recrawl import wiring
+from recrawl.clock import SystemClock
+from recrawl.config import Config, Fetching, Politeness
+from recrawl.crawl.pipeline import Crawler
+from recrawl.store.base import Source
+from recrawl.store.sqlite import SqliteStore
+from recrawl.synthweb.server import SynthWeb
+from recrawl.synthweb.world import World
+from recrawl.web.app import make_app
+from visitor import Visitor
+
+SOURCES = 6
+
+
+def test_clicks_on_the_page_change_the_cadence_and_the_page_says_so(store: SqliteStore, tmp_path: Path) -> None:
+    config = Config(
+        budget="6/s", fetch=Fetching(allow_private=True), politeness=Politeness(delay="0s", min_interval="0s")
+    )
+
+    async def life() -> None:
+        async with SynthWeb(World.make(sources=SOURCES, hosts=2, rate_spread=0.1)) as web:
+            store.add([Source(url=url, added=SystemClock().now()) for url in web.urls()])
+            crawler: Crawler = wiring.make_crawler(config, store)
+            crawler._pace = dataclasses.replace(crawler._pace, listen_s=0.5)  # clicks are heard at once
+            running = asyncio.create_task(crawler.run())
+            while not store.items(source=1, limit=1):
+                await asyncio.sleep(0.05)
+            for _ in range(3):
+                await asyncio.to_thread(click_on_the_first)
+                await asyncio.sleep(1.0)
+            crawler.stop()
+            await running
+
+    visitor, readers = Visitor(make_app(store, config, SystemClock())), count()
+
+    def click_on_the_first() -> None:
+        visitor.address = f"reader {next(readers)}"
+        for item in store.items(source=1, limit=30):
+            assert visitor.get(f"/go/{item.id}").status == 303
+
+    asyncio.run(life())
+    page = Visitor(make_app(store, config, SystemClock())).get("/sources/1").text
+    said = re.search(r"Its items draw ([\d.e+]+) times the clicks of an average item", page)
+    assert said, "the page says nothing of clicks"
+    assert float(said[1]) > 1.0
+    cadence = re.search(r"it is fetched every (\S+); without clicks it would be every (\S+)\.", page)
+    assert cadence
+    assert cadence[1] != cadence[2]
