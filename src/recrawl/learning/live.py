@@ -121,7 +121,8 @@ class LiveBeliefs(Columns):
             return self.pages.learn(visits, since)
         undated = np.zeros(len(visits)) if visits.new is None else np.maximum(visits.new.astype(np.float64), 0.0)
         self.readers.find(visits.ids, *flattened(visits.published, len(visits), visits.now), undated, visits.now)
-        return self.feeds.learn(visits, since)
+        fitted = self.readers.keep_up(visits.now)
+        return self.feeds.learn(visits, since) or fitted
 
     def listen(self, ids: IntArray, told: Clicked, now: float) -> bool:
         """Clicks on items of feeds; True if everybody's beliefs have changed."""

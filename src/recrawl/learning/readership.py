@@ -35,7 +35,7 @@ from numba import njit
 
 from recrawl.kernels.likelihood import gamma_prior, inflow_posterior
 from recrawl.learning.columns import Column, Columns
-from recrawl.learning.rates import Refits, fit_prior
+from recrawl.learning.rates import fit_prior
 from recrawl.records import FloatArray, IntArray
 
 Masses = npt.NDArray[np.float32]
@@ -48,6 +48,7 @@ USUAL_OCTAVES = 1.0
 FORGET_S = 30 * 86400.0
 FIRST_LAW = (1.0, 1.0)
 """Shape and mean of the law of ξ before anything was learned; its mean is fitted from the first click on."""
+FIT_GROWTH, FIT_HALF_LIVES = 1.25, 0.25
 SLACK_S = 300.0
 """An item may be noted as found so long before the source's record begins: it is settled a little after the fetch."""
 MOST_CLICKS = 1e6
@@ -268,7 +269,7 @@ class Readership(Columns):
         self.law = FIRST_LAW
         self.heaps, self.total, self.usual_heap = 0.0, 0.0, 0.0
         self.since = math.inf
-        self.refits = Refits()
+        self.fit_at_clicks, self.fit_at = 0.0, -math.inf
 
     @property
     def heard(self) -> bool:
@@ -303,8 +304,16 @@ class Readership(Columns):
         np.add.at(self.ages, ids, count * age)
         self.heaps += float((count * (count + 2.0 * np.minimum(told.before[known], MOST_CLICKS))).sum())
         self.total += float(count.sum())
-        if not self.refits.due(len(ids), self.size):
+        return self.keep_up(now)
+
+    def keep_up(self, now: float) -> bool:
+        """Fit the common laws anew if it is time: clicks have grown by a quarter, or a quarter half-life has passed.
+
+        Where clicks stop, items go on standing there unclicked; the laws follow, and nobody's appeal sinks alone.
+        """
+        if not self.heard or (self.total < self.fit_at_clicks and now < self.fit_at):
             return False
+        self.fit_at_clicks, self.fit_at = FIT_GROWTH * self.total, now + FIT_HALF_LIVES * self.half_life
         self.refit(now)
         return True
 
@@ -363,7 +372,7 @@ class Readership(Columns):
             "law": list(self.law),
             "clicks": [self.heaps, self.total, self.usual_heap],
             "since": self.since,
-            "refits": [self.refits.observed, self.refits.due_at],
+            "fit_at": [self.fit_at_clicks, self.fit_at],
         }
 
     def load_shared(self, state: dict[str, Any]) -> None:
@@ -374,7 +383,7 @@ class Readership(Columns):
         self.law = (float(state["law"][0]), float(state["law"][1]))
         self.heaps, self.total, self.usual_heap = state["clicks"]
         self.since = float(state["since"])
-        self.refits.observed, self.refits.due_at = int(state["refits"][0]), float(state["refits"][1])
+        self.fit_at_clicks, self.fit_at = state["fit_at"]
 
     def unpack(self, ids: IntArray, packed: npt.NDArray[Any]) -> None:
         """Write rows packed before, but for those whose decays were told apart otherwise."""

@@ -30,6 +30,7 @@ def warm_up(policy: LearnedCalendar, now: float) -> None:
         policy.hold(chosen, np.full(len(chosen), moment + 1.0))
     failed = policy.choose(now + 200.0, 1.0)
     policy.observe(Visits(failed, now + 200.0, failed=np.ones(len(failed), dtype=bool)))
+    policy.feedback(ids, born=now, found=now + 150.0, at=now + 160.0, clicks=1.0, now=now + 200.0)
     policy.index(ids, now + 200.0)
     policy.due(ids)
     policy.load_rows(ids, policy.rows(ids), np.full(SOURCES, now))
