@@ -65,6 +65,9 @@ _KNOWN = """
 SELECT listed.source, listed.key FROM unnest($1::bigint[], $2::bigint[]) AS listed (source, key), LATERAL (
     SELECT 1 FROM items WHERE items.source = listed.source AND items.key = listed.key LIMIT 1) AS known
 """
+# A third of the work where a source lists thousands.
+_KNOWN_OF_MANY = "SELECT key FROM items WHERE source = $1 AND key = ANY($2)"
+_MANY = 500
 _DROPPED = "SELECT source, key FROM dropped WHERE source = ANY($1)"
 
 
@@ -144,10 +147,14 @@ async def _write_events(connection: Any, events: Sequence[Event]) -> None:
 
 async def unseen(connection: Any, listed: Sequence[tuple[int, Sequence[int]]]) -> list[set[int]]:
     """Per source: those keys that are not in the store, neither as items nor as dropped ones."""
-    pairs = [(source, key) for source, keys in listed for key in keys]
     known: dict[int, set[int]] = {source: set() for source, _ in listed}
-    if pairs:
-        rows = await connection.fetch(_KNOWN, *columns_of(pairs, 2))
-        for source, key in rows + await connection.fetch(_DROPPED, list(known)):
-            known[source].add(key)
+    if not known:
+        return []
+    few = [(source, key) for source, keys in listed if len(keys) <= _MANY for key in keys]
+    rows = await connection.fetch(_KNOWN, *columns_of(few, 2)) + await connection.fetch(_DROPPED, list(known))
+    for source, key in rows:
+        known[source].add(key)
+    for source, keys in listed:
+        if len(keys) > _MANY:
+            known[source].update(row[0] for row in await connection.fetch(_KNOWN_OF_MANY, source, list(keys)))
     return [set(keys) - known[source] for source, keys in listed]
