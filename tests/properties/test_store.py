@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+import postgres
 from recrawl.store.base import (
     Batch,
     Crawl,
@@ -21,6 +22,7 @@ from recrawl.store.base import (
     keys_in,
     packed,
 )
+from recrawl.store.opening import open_store
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.migrations import statements
 from recrawl.store.sqlite.rows import mended
@@ -35,7 +37,8 @@ class StoreAsDictionaries(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.store = SqliteStore(Path(self.folder.name, "recrawl.db"))
+        self.place = self.somewhere()
+        self.store = open_store(self.place)
         self.sources: dict[int, str] = {}
         self.items: dict[tuple[int, int], tuple[str, float]] = {}
         self.known: set[tuple[int, int]] = set()
@@ -45,6 +48,9 @@ class StoreAsDictionaries(RuleBasedStateMachine):
         self.events: list[bytes] = []
         self.largest_id = 0
         self.now = 0.0
+
+    def somewhere(self) -> str:
+        return str(Path(self.folder.name, "recrawl.db"))
 
     def teardown(self) -> None:
         self.store.close()
@@ -112,7 +118,7 @@ class StoreAsDictionaries(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.store.close()
-        self.store = SqliteStore(self.store.path)
+        self.store = open_store(self.place)
 
     @invariant()
     def the_store_holds_what_the_model_holds(self) -> None:
@@ -132,6 +138,17 @@ class StoreAsDictionaries(RuleBasedStateMachine):
 
 StoreAsDictionaries.TestCase.settings = settings(max_examples=25, stateful_step_count=15)
 test_the_store_is_dictionaries_that_last = StoreAsDictionaries.TestCase
+
+
+class PostgresAsDictionaries(StoreAsDictionaries):
+    """The same over a server."""
+
+    def somewhere(self) -> str:
+        return postgres.server().url()
+
+
+PostgresAsDictionaries.TestCase.settings = settings(max_examples=8, stateful_step_count=12)
+test_the_store_in_a_server_is_dictionaries_that_last = PostgresAsDictionaries.TestCase
 
 
 @settings(max_examples=60)
