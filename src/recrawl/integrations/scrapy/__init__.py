@@ -8,8 +8,10 @@ mark, slots and delays, robots.txt, middlewares, pipelines.
 
 - `marks`: what a mark says, and requests as text that survives a restart
 - `visits`: one request of a source under way, whoever copies it, and what its callback says about it
+- `exchange`: what is asked and what is answered
 - `watching`: how visits end: the spider middleware, and the errback
 - `scheduler`: between Scrapy's engine and :class:`recrawl.scheduler.Scheduler`
+- `options`: from Scrapy's settings to recrawl's
 - `waking`: a timer on whatever loop Scrapy runs
 """
 

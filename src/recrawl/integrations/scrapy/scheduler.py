@@ -20,7 +20,7 @@ import time
 import weakref
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler as ScrapyScheduler
@@ -33,9 +33,20 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.python.failure import Failure
 
 from recrawl.clock import Clock
-from recrawl.crawl.reports import Answer
 from recrawl.errors import ParameterError, RecrawlError, StoreError
+from recrawl.integrations.scrapy.exchange import (
+    BUSY,
+    GONE,
+    NOT_MODIFIED,
+    answer_of,
+    ask_conditionally,
+    ask_plainly,
+    nothing,
+    separate,
+    wants,
+)
 from recrawl.integrations.scrapy.marks import FORGOTTEN, MARK, key_of, memo_of, read_mark, request_of
+from recrawl.integrations.scrapy.options import choice, make_scheduler
 from recrawl.integrations.scrapy.visits import VISIT, Visit, digest_of, visit_of
 from recrawl.integrations.scrapy.waking import Alarm
 from recrawl.integrations.scrapy.watching import Errback, RecrawlSpiderMiddleware
@@ -55,10 +66,6 @@ FORGOTTEN_S = 60.0
 """How long a source waits whose request could not be kept, for the spider to yield it again."""
 RECENT = 1000
 """How many visits the lag is reported of."""
-PARALLEL_WITH_DELAY = 2
-"""Visits to one host given to Scrapy where its own delays decide when they start."""
-NOT_MODIFIED, GONE, BUSY = 304, 410, (429, 503)
-VALIDATORS = (("If-None-Match", "etag"), ("If-Modified-Since", "modified"))
 
 
 class RecrawlScheduler(ScrapyScheduler):
@@ -88,7 +95,7 @@ class RecrawlScheduler(ScrapyScheduler):
 
     def _prepare(self, settings: BaseSettings) -> None:
         self._settings = settings
-        self._raw = _choice(settings, "RECRAWL_DIGEST", ("text", "raw")) == "raw"
+        self._raw = choice(settings, "RECRAWL_DIGEST", ("text", "raw")) == "raw"
         self._cached = settings.getbool("HTTPCACHE_ENABLED")
         self._conditional = settings.getbool("RECRAWL_CONDITIONAL", True) and not self._cached
         self._obeys_robots = settings.getbool("ROBOTSTXT_OBEY")
@@ -114,7 +121,7 @@ class RecrawlScheduler(ScrapyScheduler):
         """Open the store, and go on where it was left."""
         opened = super().open(spider)
         assert self.crawler is not None
-        self.recrawl = _make_scheduler(self._settings, spider, self.clock)
+        self.recrawl = make_scheduler(self._settings, spider, self.clock)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="recrawl-store")
         self._opened = True
         self._chores.set(REFRESH_S)
@@ -189,7 +196,7 @@ class RecrawlScheduler(ScrapyScheduler):
             visit = self._goes_on(request)
             if visit is not None:
                 return self._go_on(request, visit)
-            _separate(request)
+            separate(request)
         if not meta.get(MARK):
             return super().enqueue_request(request)
         return self._mark(request)
@@ -320,9 +327,7 @@ class RecrawlScheduler(ScrapyScheduler):
         if self._cached:
             request.headers.setdefault("Cache-Control", "max-age=0")
         if self._conditional:
-            for name, kept in VALIDATORS:
-                if getattr(progress, kept) and name not in request.headers:
-                    request.headers[name] = getattr(progress, kept)
+            ask_conditionally(request, progress)
         visit.owed = self._toll(request)
         self._visits[key] = weakref.ref(visit, lambda _, key=key: self._lost.append(key))  # type: ignore[misc]
         self._count("visits")
@@ -361,8 +366,7 @@ class RecrawlScheduler(ScrapyScheduler):
             self._settle_failure(visit, "the host asked to be left alone", hold_s=held_s)
             return False
         if request.url != visit.url:
-            for name, _ in VALIDATORS:
-                request.headers.pop(name, None)
+            ask_plainly(request)
         visit.answered = visit.downloaded = False
         visit.owed = 1.0 + self._toll(request)
         self._count("extra_requests")
@@ -406,10 +410,10 @@ class RecrawlScheduler(ScrapyScheduler):
         if visit is None or self._live(visit.key) is not visit:
             return
         visit.answered = True
-        if response.status == NOT_MODIFIED and self._conditional and not _wants(request, self.spider, NOT_MODIFIED):
+        if response.status == NOT_MODIFIED and self._conditional and not wants(request, self.spider, NOT_MODIFIED):
             # There is nothing for the spider in it, and nothing is wrong either.
             request.meta["handle_httpstatus_list"] = [NOT_MODIFIED]
-            request.callback = _nothing
+            request.callback = nothing
             request.cb_kwargs.clear()
 
     # -- visits end
@@ -445,7 +449,7 @@ class RecrawlScheduler(ScrapyScheduler):
         self._settle_failure(visit, reason, response, hold_s=visit.held_s or None, refused=refused)
 
     def _settle(self, visit: Visit, response: Response, **told: Any) -> None:
-        crawl = self.recrawl.report(visit.key, answer=self._answer(visit, response), **told)
+        crawl = self.recrawl.report(visit.key, answer=answer_of(visit, response, self._conditional), **told)
         self._finish(visit)
         self._count(crawl.outcome)
         if crawl.outcome != "first":
@@ -461,7 +465,7 @@ class RecrawlScheduler(ScrapyScheduler):
         refused: bool = False,
     ) -> None:
         gone = response is not None and response.status == GONE
-        answer = self._answer(visit, response)
+        answer = answer_of(visit, response, self._conditional)
         self.recrawl.report(
             visit.key, failed=True, refused=refused, gone=gone, error=error[:500], hold=hold_s, answer=answer
         )
@@ -471,21 +475,6 @@ class RecrawlScheduler(ScrapyScheduler):
     def _finish(self, visit: Visit) -> None:
         del self._visits[visit.key]
         self._set_alarm()
-
-    def _answer(self, visit: Visit, response: Response | None) -> Answer:
-        taken_s, requests = time.monotonic() - visit.began, max(visit.requests, 1)
-        if response is None:
-            return Answer(requests=requests, elapsed_s=taken_s)
-        own = self._conditional and response.request is not None and response.request.url == visit.url
-        return Answer(
-            status=response.status,
-            size=len(response.body),
-            elapsed_s=taken_s,
-            requests=requests,
-            etag=_header(response, "ETag") if own else "",
-            modified=_header(response, "Last-Modified") if own else "",
-            revalidated=response.status == NOT_MODIFIED,
-        )
 
     # -- chores
 
@@ -564,56 +553,5 @@ class RecrawlAddon:
             middlewares[RecrawlSpiderMiddleware] = 990
 
 
-def _make_scheduler(settings: BaseSettings, spider: Spider, clock: Clock | None) -> Scheduler:
-    said = {
-        name: settings.get(f"RECRAWL_{name.upper()}")
-        for name in ("budget", "burst", "objective", "half_life", "max_age", "min_interval")
-    }
-    per_host = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
-    if settings.getfloat("DOWNLOAD_DELAY") > 0.0 or settings.getbool("AUTOTHROTTLE_ENABLED"):
-        per_host = min(per_host, PARALLEL_WITH_DELAY)
-    return Scheduler(
-        str(settings.get("RECRAWL_STORE", "recrawl.db")).replace("%(name)s", spider.name),
-        **{name: value for name, value in said.items() if value is not None},
-        scope="host",
-        parallel_per_host=max(per_host, 1),
-        write_every=1e9,
-        clock=clock,
-    )
-
-
-def _choice(settings: BaseSettings, name: str, allowed: tuple[str, ...]) -> str:
-    chosen = settings.get(name, allowed[0])
-    if chosen not in allowed:
-        raise ParameterError(name, f"one of {', '.join(allowed)}", repr(chosen))
-    return cast(Literal["text", "raw"], chosen)
-
-
 def _owed(request: Request) -> float:
     return cast(Visit, request.meta[VISIT]).owed
-
-
-def _separate(request: Request) -> None:
-    """A request made from one of a visit has nothing to do with it."""
-    del request.meta[VISIT]
-    if isinstance(request.errback, Errback):
-        request.errback = request.errback.own
-    for name, _ in VALIDATORS:
-        request.headers.pop(name, None)
-
-
-def _wants(request: Request, spider: Spider, status: int) -> bool:
-    """Whether the spider handles a status itself."""
-    meta = request.meta
-    if meta.get("handle_httpstatus_all"):
-        return True
-    return status in meta.get("handle_httpstatus_list", getattr(spider, "handle_httpstatus_list", ()))
-
-
-def _nothing(response: Response) -> None:
-    """The callback of an answer that says nothing new."""
-
-
-def _header(response: Response, name: str) -> str:
-    value = response.headers.get(name)
-    return "" if value is None else value.decode("latin-1")
