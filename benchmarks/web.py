@@ -4,7 +4,8 @@
 
 A store is made once (kept if named), then three processes share it: `recrawl serve`, a writer that commits the given
 number of crawls per second with three new items each, and this one, which asks page after page, each time with other
-words, sources and budgets, and prints the median and the 95th percentile of the answers' times.
+words, sources and budgets, and prints the median and the 95th percentile of the answers' times, and beside them the
+processor time the server took on average, which does not depend on what else the machine does (Linux).
 """
 
 from __future__ import annotations
@@ -155,20 +156,30 @@ def paths(sources: int, draw: random.Random) -> dict[str, str]:
     }
 
 
-def measure(port: int, sources: int, requests: int) -> dict[str, list[float]]:
-    """Times in milliseconds of each kind of page, asked in turn on one connection."""
+def cpu_ms(process: int) -> float:
+    """Processor time of all threads of a process; NaN where the system does not tell."""
+    try:
+        tasks = Path(f"/proc/{process}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+    except OSError:
+        return float("nan")
+
+
+def measure(port: int, process: int, sources: int, requests: int) -> dict[str, list[tuple[float, float]]]:
+    """Time and processor time, in milliseconds, of each kind of page, asked in turn on one connection."""
     draw = random.Random(3)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    times: dict[str, list[float]] = {}
+    times: dict[str, list[tuple[float, float]]] = {}
     for k in range(requests + 1):
         for name, path in paths(sources, draw).items():
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), cpu_ms(process)
             connection.request("GET", path)
             answer = connection.getresponse()
             answer.read()
             assert answer.status == 200, (path, answer.status)
             if k:
-                times.setdefault(name, []).append(1000 * (time.perf_counter() - begun))
+                took = 1000 * (time.perf_counter() - begun)
+                times.setdefault(name, []).append((took, cpu_ms(process) - worked))
     return times
 
 
@@ -189,15 +200,17 @@ def main() -> None:
             took = time.perf_counter() - begun
             print(f"made a store of {given.sources:,} sources and {given.items:,} items in {took:.0f} s")
         times = shared(path, given.sources, given.fetches, given.requests)
-    print(f"{'page':<24}{'median':>10}{'p95':>10}{'worst':>10}   ms")
-    rows = {name: (np.median(each), np.percentile(each, 95), max(each)) for name, each in times.items()}
-    for name, (middle, late, worst) in rows.items():
-        print(f"{name:<24}{middle:>10.1f}{late:>10.1f}{worst:>10.1f}")
+    print(f"{'page':<24}{'median':>10}{'p95':>10}{'cpu':>10}   ms")
+    rows = {}
+    for name, pairs in times.items():
+        took, worked = np.array(pairs).T
+        rows[name] = (np.median(took), np.percentile(took, 95), worked.mean())
+        print(f"{name:<24}" + "".join(f"{number:>10.1f}" for number in rows[name]))
     if given.json:
         given.json.write_text(json.dumps({name: list(map(float, row)) for name, row in rows.items()}, indent=1))
 
 
-def shared(path: Path, sources: int, fetches: float, requests: int) -> dict[str, list[float]]:
+def shared(path: Path, sources: int, fetches: float, requests: int) -> dict[str, list[tuple[float, float]]]:
     """The three processes."""
     command = [str(Path(sys.executable).with_name("recrawl")), "serve", "--port", "0", "--store", str(path)]
     stop = multiprocessing.Event()
@@ -208,7 +221,7 @@ def shared(path: Path, sources: int, fetches: float, requests: int) -> dict[str,
             port = int(server.stdout.readline().split("//")[1].split("/")[0].rpartition(":")[2])
             if fetches:
                 writer.start()
-            return measure(port, sources, requests)
+            return measure(port, server.pid, sources, requests)
         finally:
             stop.set()
             if fetches:

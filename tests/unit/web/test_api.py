@@ -78,6 +78,8 @@ class TestLooking:
         told = program.get("/api/v1/whatif?budget=400/day").json
         assert told["then"]["captured"] > told["now"]["captured"]
         assert told["then"]["price"] < told["now"]["price"]
+        assert 0.0 < told["now"]["freshness"] < told["then"]["freshness"] < 1.0
+        assert told["then"]["median_delay"] < told["now"]["median_delay"]
         assert told["movers"][0]["interval_then"] < told["movers"][0]["interval_now"]
 
     def test_status(self, filled: SqliteStore, program: Visitor) -> None:

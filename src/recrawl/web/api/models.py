@@ -306,6 +306,7 @@ class ProspectOut(Record):
     captured: float | None
     inflow: float | None
     share: float | None
+    freshness: float | None
     median_delay: float | None
     unworthy: int
 

@@ -209,9 +209,8 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
             )
             for each in view.movers
         ]
-        return models.WhatIfOut(
-            sources=view.sources, known=view.known, now=_at(view.present), then=_at(view.chosen), movers=moved
-        )
+        now, then = _at(view.present, view.fresh_now), _at(view.chosen, view.fresh_then)
+        return models.WhatIfOut(sources=view.sources, known=view.known, now=now, then=then, movers=moved)
 
     @routes.get("/status", tags=["schedule"])
     def status() -> models.StatusOut:
@@ -232,7 +231,7 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
         )
 
 
-def _at(found: Prospect) -> models.ProspectOut:
+def _at(found: Prospect, fresh: float) -> models.ProspectOut:
     return models.ProspectOut(
         budget=finite(found.budget),
         spend=finite(found.spend),
@@ -240,6 +239,7 @@ def _at(found: Prospect) -> models.ProspectOut:
         captured=finite(found.captured),
         inflow=finite(found.inflow),
         share=finite(share(found)),
+        freshness=finite(fresh),
         median_delay=finite(found.delay),
         unworthy=found.unworthy,
     )

@@ -51,12 +51,27 @@ function soon() {
   timer = setTimeout(refresh, Math.max(0, last + LEAST_MS - Date.now()));
 }
 
+// Browsers allow few connections to a server: a tab nobody looks at gives its own back.
+let stream = null;
+
+function listen() {
+  if (document.hidden) {
+    stream?.close();
+    stream = null;
+  } else if (stream === null) {
+    stream = new EventSource("/api/v1/stream");
+    stream.addEventListener("change", soon);
+  }
+}
+
 function begin() {
   if (!document.querySelector("[data-live]")) return;
-  const stream = new EventSource("/api/v1/stream");
-  stream.addEventListener("change", soon);
-  document.addEventListener("visibilitychange", () => document.hidden || soon());
-  addEventListener("pagehide", () => stream.close());
+  listen();
+  document.addEventListener("visibilitychange", () => {
+    listen();
+    if (!document.hidden) soon();
+  });
+  addEventListener("pagehide", () => stream?.close());
 }
 
 begin();

@@ -9,11 +9,14 @@ from functools import partial
 import numpy as np
 
 from recrawl.crawl.whatif import Catalogue, Prospect, movers, prospect
-from recrawl.records import IntArray
+from recrawl.kernels.cadence import captured_per_time
+from recrawl.records import FloatArray, IntArray
 from recrawl.store.base import Source
 from recrawl.web.desk import Desk
 
 LASTS_S = 60.0
+SLOWEST = 1e-12
+"""Arrivals a second that are told from none."""
 MOVERS = 15
 SPAN = 32.0
 """The slider goes from the present budget divided by this to it times this."""
@@ -24,10 +27,11 @@ PRECISION = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Believed:
-    """The active catalogue as arrays, and the id of each element."""
+    """The active catalogue as arrays, the id of each element, and how many items or changes a second it brings."""
 
     ids: IntArray
     catalogue: Catalogue
+    arrivals: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,17 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Two budgets side by side. `curve` is the share of interest captured at budgets around the present one."""
+    """Two budgets side by side. `curve` is the share of interest captured at budgets around the present one.
+
+    `fresh_now` and `fresh_then` are the shares of time in which nothing new waits to be seen, over all known sources.
+    """
 
     sources: int
     known: int
     present: Prospect
     chosen: Prospect
+    fresh_now: float
+    fresh_then: float
     curve: list[tuple[float, float]]
     movers: list[Mover]
 
@@ -63,6 +72,8 @@ def what_if(desk: Desk, budget: float) -> WhatIf:
         known=int(believed.catalogue.known.sum()),
         present=present,
         chosen=chosen,
+        fresh_now=freshness(believed, present),
+        fresh_then=freshness(believed, chosen),
         curve=[(each.budget, share(each)) for each in _curve(desk, believed)],
         movers=_movers(desk, believed, present, chosen),
     )
@@ -71,6 +82,15 @@ def what_if(desk: Desk, budget: float) -> WhatIf:
 def share(found: Prospect) -> float:
     """Of the interest there is, how much is captured; NaN if there is none."""
     return found.captured / found.inflow if found.inflow > 0.0 else math.nan
+
+
+def freshness(believed: Believed, found: Prospect) -> float:
+    """(1 − e^{−ΔT})/(ΔT), the share of an interval T before the first of what comes at rate Δ; the mean over sources."""
+    known = np.isfinite(believed.arrivals) & np.isfinite(found.interval) & (believed.arrivals > 0.0)
+    if not known.any():
+        return math.nan
+    arrivals = np.maximum(believed.arrivals[known], SLOWEST)
+    return float(captured_per_time(1.0 / arrivals, arrivals, found.interval[known]).mean())
 
 
 def bounds(desk: Desk) -> tuple[float, float]:
@@ -98,6 +118,7 @@ def _believed(desk: Desk) -> Believed:
             min_interval=np.full(len(ids), config.politeness.min_interval_s),
             max_age=np.where(np.isfinite(max_age), max_age, config.max_age_s),
         ),
+        np.where(rate > 0.0, value * rate, value),
     )
 
 
