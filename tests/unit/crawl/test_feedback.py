@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from recrawl import wiring
+from recrawl.config import Config, Politeness
 from recrawl.crawl import feedback
+from recrawl.crawl.decider import Decider
 from recrawl.crawl.feedback import Ear, gather
+from recrawl.crawl.politeness import Slots
+from recrawl.records import Visits
 from recrawl.store.base import Batch, Click, Crawl, Item, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
+
+NOW = 1_700_000_000.0
+
+
+def decider_over(store: SqliteStore, now: float) -> Decider:
+    config = Config(politeness=Politeness(delay="0s", min_interval="0s"))
+    return wiring.make_decider(config, store, Slots(config.politeness, 0.0, random.Random(0)), now)
 
 
 def test_clicks_on_one_item_are_put_together() -> None:
@@ -52,3 +66,29 @@ def test_every_click_is_heard_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert total == 5
         store.record_clicks([Click(item=2, at=9.0, count=4)])
         assert [each.clicks for each in ear.listen(store, mark, now=50.0).opened] == [4]
+
+
+def test_what_clicks_teach_is_kept_with_how_far_they_were_read(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "recrawl.db") as store:
+        store.add([Source(url=f"https://{k}.example/feed") for k in range(3)])
+        decider = decider_over(store, NOW)
+        numbers, published = np.arange(3), NOW - 600.0 * np.arange(5)
+        decider.policy.observe(Visits(numbers, NOW, published=[published] * 3))
+        for id in (1, 2, 3):
+            items = [Item(source=id, key=k, published=time, first_seen=NOW) for k, time in enumerate(published)]
+            crawl, progress = Crawl(source=id, at=NOW, outcome="first"), Progress(source=id, last=NOW, visits=1)
+            store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress, items=items)]))
+            decider.progress(id - 1).last = NOW
+        store.record_clicks([Click(item=item.id, at=NOW + 900.0, count=3) for item in store.items(source=2)])
+        heard = Ear().listen(store, decider.policy.mark, NOW + 1000.0)
+        schedules = decider.hear(heard, NOW + 1000.0)
+        assert [each.source for each in schedules] == [2]
+        store.commit(Batch(progress=schedules, shared=decider.policy.shared()))
+        believed = decider.policy.beliefs([1])
+        (stored,) = store.progress([2])
+        assert (stored.value, stored.rate) == (believed.value[0], believed.rate[0])
+        assert decider.progress(1).belief == b""
+        again = decider_over(store, NOW + 1000.0).policy
+        assert again.mark == decider.policy.mark == heard.mark > 0
+        assert again.appeal([1])[0] == decider.policy.appeal([1])[0] > 1.2
+        assert decider.hear(Ear().listen(store, again.mark, NOW + 1001.0), NOW + 1001.0) == []

@@ -1,0 +1,55 @@
+"""A running crawler hears of clicks made meanwhile, and what they teach is in its store."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from live import crawl, settings
+from recrawl.crawl.pipeline import Crawler
+from recrawl.store.base import Click, Source, Store
+from recrawl.store.opening import open_store
+from recrawl.synthweb.server import SynthWeb
+from recrawl.synthweb.world import World
+from recrawl.wiring import make_policy
+
+
+def test_clicks_reach_the_schedule_of_a_running_crawler(tmp_path: Path) -> None:
+    config = settings(tmp_path / "recrawl.db", "40/s")
+    favourite = 2
+
+    async def read(crawler: Crawler, store: Store) -> None:
+        """Open what the favourite source has, once all are there, and leave when that has been heard."""
+        while store.count() > len({item.source for item in store.items(limit=1000)}):
+            await asyncio.sleep(0.1)
+        items = store.items(source=favourite)
+        assert store.record_clicks([Click(item=item.id, at=time.time(), count=2) for item in items]) == len(items)
+        while crawler._decider.policy.mark == 0:
+            await asyncio.sleep(0.1)
+        crawler.stop()
+
+    async def main() -> Crawler:
+        world = World.make(6, 6, seed=4, mix="feeds", law="steady", median_rate=2.0)
+        async with SynthWeb(world, speed=3600.0, port=0) as web:
+            sources = [Source(url=truth.url, added=time.time()) for truth in web.truths()]
+            return await crawl(config, 60.0, sources=sources, meanwhile=read)
+
+    crawler = asyncio.run(main())
+    appeal, half_life = crawler._decider.policy.appeal(np.arange(6))
+    assert int(np.argmax(appeal)) == favourite - 1
+    assert math.isfinite(half_life.sum())
+    store = open_store(config.store)
+    shared, (kept,) = store.shared(), store.progress([favourite])
+    store.close()
+    again = make_policy(config)
+    again.start(1, time.time())
+    assert shared is not None
+    assert again.load_shared(shared)
+    assert again.load_rows([0], [kept.belief], np.array([kept.last]))[0]
+    assert again.mark > 0
+    assert again.appeal([0])[0][0] == pytest.approx(appeal[favourite - 1], rel=0.2)
