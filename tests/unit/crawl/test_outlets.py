@@ -313,6 +313,23 @@ def test_the_end_waits_for_no_outlet_longer_than_it_says():
     assert store.cursors["recorder"] == 0
 
 
+def test_a_renewed_end_waits_as_long_as_something_is_delivered() -> None:
+    store = Events()
+    store.cursors["recorder"] = 0
+    store.commit(*range(40))
+
+    async def a_while() -> None:
+        await asyncio.sleep(0.02)
+
+    async def scene() -> list[Standing]:
+        outlet = Recorder(*[a_while] * 40, batch=1)
+        return await Outlets(store, [outlet], SystemClock()).drain(0.5, renewed=True)
+
+    (standing,) = asyncio.run(scene())
+    assert standing.caught_up
+    assert standing.delivered == 40
+
+
 def test_the_end_cuts_waits_short_and_still_finds_out_what_is_refused():
     store = Events()
     store.cursors["recorder"] = 0
