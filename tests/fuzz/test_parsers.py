@@ -11,6 +11,7 @@ import math
 import os
 import random
 import time
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,14 +121,19 @@ def check_document(body: bytes, kind: str, content_type: str) -> None:
     check_findings(findings)
 
 
+def harmless(text: str) -> bool:
+    """Whether nothing in it acts on who shows it; characters of private use and of no use yet do not."""
+    return all(letter.isprintable() or unicodedata.category(letter) in ("Co", "Cn") for letter in text)
+
+
 def check_findings(findings: Findings) -> None:
-    assert findings.title.isprintable()
+    assert harmless(findings.title)
     assert len(findings.title) <= TITLE_CHARACTERS
     assert len({item.key for item in findings.items}) == len(findings.items)
     for item in findings.items:
         item_key(item.key)
-        assert item.title.isprintable()
-        assert item.summary.isprintable()
+        assert harmless(item.title)
+        assert harmless(item.summary)
         assert len(item.title) <= TITLE_CHARACTERS
         assert len(item.summary) <= SUMMARY_CHARACTERS
         assert item.link == "" or item.link.startswith(("http://", "https://"))
@@ -163,8 +169,8 @@ def read_as_opml(body: bytes, _: random.Random, __: Path) -> None:
     except UnreadableError:
         return
     for entry in found:
-        assert entry.title.isprintable()
-        assert all(tag.isprintable() for tag in entry.tags)
+        assert harmless(entry.title)
+        assert all(harmless(tag) for tag in entry.tags)
 
 
 def read_as_config(body: bytes, _: random.Random, folder: Path) -> None:
@@ -275,7 +281,7 @@ def test_relatives_of_the_corpus_do_no_harm_for_long(kind: str, tmp_path: Path) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=5000, derandomize=False)
+@settings(max_examples=2000, derandomize=False)
 @given(body=documents)
 def test_documents_made_of_what_readers_look_for_do_no_harm_for_long(
     kind: str, body: bytes, tmp_path_factory: pytest.TempPathFactory

@@ -225,7 +225,7 @@ def robots_violations(log: Iterable[Access], robots: Mapping[str, Robots]) -> li
             while answered < len(copies) and (copies[answered].end or 0.0) <= access.start:
                 good = copies[answered] if 200 <= copies[answered].status < 500 else good
                 answered += 1
-            why = "" if _is_robots(access) else _forbidden(access, answered, good, robots.get(host, Robots()))
+            why = "" if _leads_to_robots(access) else _forbidden(access, answered, good, robots.get(host, Robots()))
             if why:
                 found.append((access, why))
     return found
@@ -251,6 +251,11 @@ def read_truth(body: bytes) -> list[SourceTruth]:
 
 def _is_robots(access: Access) -> bool:
     return access.path.partition("?")[0] == ROBOTS_PATH
+
+
+def _leads_to_robots(access: Access) -> bool:
+    """Whether it asks for rules: the host's own, or those another host's robots.txt redirects to."""
+    return access.path.partition("?")[0].endswith(ROBOTS_PATH)
 
 
 def _forbidden(access: Access, answered: int, good: Access | None, rules: Robots) -> str:
