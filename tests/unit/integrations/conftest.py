@@ -114,7 +114,8 @@ class Desk:
         return self.crawler.stats.get_value(f"recrawl/{name}", 0)  # type: ignore[union-attr]
 
     def close(self) -> None:
-        self.scheduler.close("finished")
+        if self.scheduler._opened:
+            self.scheduler.close("finished")
 
 
 @pytest.fixture
