@@ -147,7 +147,8 @@ def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, 
     found: dict[str, object] = {"sources": sources, "minutes": minutes, "virtual hours": minutes * SPEED / 60.0}
     for name in ("memory_mb", "files", "threads", "children"):
         found[name] = slope(hours, np.array([float(getattr(each, name)) for each in kept]))._asdict()
-    return found | {"highest_mb": max(each.memory_mb for each in samples)} | accounts
+    series = [[round(each.at), round(each.memory_mb), each.files] for each in samples]
+    return found | {"highest_mb": max(each.memory_mb for each in samples)} | accounts | {"series": series}
 
 
 def main() -> None:
@@ -164,8 +165,8 @@ def main() -> None:
             print(
                 f"{name}: {figure['mean']:.1f} on average, {figure['per_hour']:+.1f} ± {figure['error']:.1f} per hour"
             )
-        else:
-            print(f"{name}: {figure:,.0f}" if isinstance(figure, float | int) else f"{name}: {figure}")
+        elif isinstance(figure, float | int):
+            print(f"{name}: {figure:,.0f}")
     if options.json:
         options.json.write_text(json.dumps(found))
 
