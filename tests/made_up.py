@@ -36,9 +36,9 @@ def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
     settlements = [each for id, source in zip(ids[:10], sources, strict=False) for each in _feed(id, source, now, draw)]
     settlements += _page(ids[10], now, draw)
     price = 0.0
-    for k in range(0, 24 * 12):
+    for k in range(0, 24 * 4):
         price = 0.8 + 0.3 * math.sin(k / 30) + 0.05 * draw.random()
-        at = now - 86400 + (k + 1) * 300
+        at = now - 86400 + (k + 1) * 900
         requests = draw.randint(0, 1)
         row = Price(
             at=at, price=price, budget=BUDGET, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7

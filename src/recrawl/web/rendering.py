@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -40,6 +41,7 @@ DONE = {
 }
 
 
+@cache
 def environment() -> Environment:
     """The templates, with the words they use."""
     made = Environment(

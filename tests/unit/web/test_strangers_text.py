@@ -51,15 +51,15 @@ def judged(text: str) -> list[str]:
     return judge.found
 
 
-@pytest.mark.parametrize("path", VIEWS)
-def test_nothing_executes_in_any_list(haunted: Visitor, path: str) -> None:
-    answer = haunted.get(path)
-    assert answer.status == 200
-    kind = (answer.header("content-type") or "").partition(";")[0]
-    if kind == "text/html":
-        assert judged(answer.text) == []
-    else:
-        assert kind in ("application/atom+xml", "text/x-opml", "text/plain", "application/json")
+def test_nothing_executes_in_any_list(haunted: Visitor) -> None:
+    for path in VIEWS:
+        answer = haunted.get(path)
+        assert answer.status == 200, path
+        kind = (answer.header("content-type") or "").partition(";")[0]
+        if kind == "text/html":
+            assert judged(answer.text) == [], path
+        else:
+            assert kind in ("application/atom+xml", "text/x-opml", "text/plain", "application/json")
 
 
 def test_nothing_executes_on_the_page_of_any_source(haunted: Visitor) -> None:

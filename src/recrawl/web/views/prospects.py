@@ -85,7 +85,7 @@ def share(found: Prospect) -> float:
 
 
 def freshness(believed: Believed, found: Prospect) -> float:
-    """(1 − e^{−ΔT})/(ΔT), the share of an interval T before the first of what comes at rate Δ; the mean over sources."""
+    """(1 − e^{−ΔT})/(ΔT), the share of an interval T before the first of what comes at rate Δ; the mean of it."""
     known = np.isfinite(believed.arrivals) & np.isfinite(found.interval) & (believed.arrivals > 0.0)
     if not known.any():
         return math.nan
