@@ -462,7 +462,7 @@ class Crawler:
         if heard.mark == mark:
             return False
         batch = Batch(progress=self._decider.hear(heard, now), shared=self._decider.policy.shared())
-        await self._persist(lambda: self._store.commit(batch))
+        await asyncio.shield(self._persist(lambda: self._store.commit(batch)))  # to the end, even when told to stop
         self._room.set()
         return heard.more
 
