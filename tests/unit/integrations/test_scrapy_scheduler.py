@@ -21,7 +21,7 @@ from scrapy.http import HtmlResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.internet.error import TimeoutError as NoAnswer
 
-from recrawl.errors import ParameterError
+from recrawl.errors import ParameterError, StoreFullError
 from recrawl.integrations.scrapy import RecrawlAddon, RecrawlSpiderMiddleware, recrawl_observation
 from recrawl.integrations.scrapy.visits import VISIT, visit_of
 
@@ -490,6 +490,34 @@ class TestObservations:
         for body in (b"<p>news</p><script>1</script>", b"<p>news</p><script>2</script>"):
             desk.answer(desk.next(5.0), body=body)
         assert [outcome for outcome, _ in desk.outcomes()] == ["first", "changed"]
+
+
+def test_nothing_is_visited_while_the_store_is_full_and_nothing_is_lost(
+    desk: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(batch: Any) -> None:
+        raise StoreFullError("no space left")
+
+    def wait_for_the_writer() -> None:
+        desk.scheduler._writing.exception(timeout=60)
+
+    store = desk.scheduler.recrawl._store
+    desk.mark(A)
+    desk.answer(desk.next())
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
+        patch.setattr(store, "commit", full)
+        desk.scheduler._do_chores()
+        wait_for_the_writer()
+        desk.scheduler._do_chores()
+        wait_for_the_writer()
+        assert "no space left" in caplog.text
+        desk.wake(5.0)
+        assert desk.scheduler.next_request() is None
+    desk.scheduler._do_chores()
+    wait_for_the_writer()
+    desk.scheduler._do_chores()
+    assert desk.outcomes() == [("first", "")]
+    assert desk.next(1.0).url == A
 
 
 def test_settings_that_make_no_sense_are_named(make: Make) -> None:

@@ -112,7 +112,7 @@ class RecrawlScheduler(ScrapyScheduler):
         self._turn = False
         self._refreshed = 0.0
         self._alarm, self._chores = Alarm(self._wake), Alarm(self._do_chores)
-        self._opened = self._engaged = False
+        self._opened = self._engaged = self._stuck = False
         self._writing: Future[None] | None = None
 
     # -- life
@@ -236,17 +236,14 @@ class RecrawlScheduler(ScrapyScheduler):
         if not self._marked:
             self._marked_at = time.monotonic()
         self._marked[key] = terms | {"memo": memo}
-        if len(self._marked) >= GATHER:
-            self._take_in()
-        self._alarm.set(GATHER_S if self._marked else 0.0)
+        self._alarm.set(GATHER_S if len(self._marked) < GATHER else 0.0)
         return True
 
     def _take_in(self) -> None:
         """Marked requests become sources, many in one transaction."""
-        marked, self._marked = self._marked, {}
-        if marked:
-            new = sum(self.recrawl.add_many(marked).values())
-            self._count("added", new)
+        if self._marked:
+            self._count("added", sum(self.recrawl.add_many(self._marked).values()))
+            self._marked = {}
 
     # -- visits begin
 
@@ -265,8 +262,11 @@ class RecrawlScheduler(ScrapyScheduler):
         """Begin a visit, if it is time for one."""
         if not self._opened:
             return
+        if self._stuck:
+            self._alarm.set(REFRESH_S)
+            return
         try:
-            if self._marked and time.monotonic() >= self._marked_at + GATHER_S - 1e-3:
+            if len(self._marked) >= GATHER or time.monotonic() >= self._marked_at + GATHER_S - 1e-3:
                 self._take_in()
             request = self._next_visit()
         except StoreError as error:
@@ -487,6 +487,7 @@ class RecrawlScheduler(ScrapyScheduler):
             if self._writing is not None and self._writing.done():
                 writing, self._writing = self._writing, None
                 writing.result()
+                self._stuck = False
             while self._lost:
                 self._report_lost(self._lost.popleft())
             now = time.monotonic()
@@ -497,7 +498,8 @@ class RecrawlScheduler(ScrapyScheduler):
                 self._sum_up()
                 self._set_alarm()
         except StoreError as error:
-            self._warn_once(str(error), "recrawl: the store cannot be used, and is tried again: %s", error)
+            self._stuck = True
+            self._warn_once(str(error), "recrawl: no visits until the store can be written again: %s", error)
         if self._writing is None and self.recrawl.unwritten:
             self._writing = self._writer.submit(self.recrawl.flush)
 
