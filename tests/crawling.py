@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Outlets, Politeness
 from recrawl.crawl.addresses import refusal
 from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.transport import Transport
 from recrawl.store.base import Crawl, Item, Source, Store
 from recrawl.store.sqlite import SqliteStore
@@ -32,6 +33,8 @@ HASTY = Config(
     politeness=Politeness(delay="100ms", min_interval="300ms", backoff="500ms", max_backoff="1s"),
 )
 """Everything in seconds, so that a test sees many rounds."""
+LONGEST_S = 60.0
+"""However slow the machine."""
 SOON_S = 0.02
 """What the web may see a request early or late by: it has its own moments of reading."""
 
@@ -100,12 +103,17 @@ async def crawl(
     store: Store,
     config: Config = HASTY,
     *,
-    seconds: float,
+    seconds: float = 0.0,
+    enough: Callable[[SynthWeb], bool] | None = None,
+    once: bool = False,
     headers: Mapping[int, Mapping[str, str]] | None = None,
     transport: Transport | None = None,
     urls: Sequence[str] | None = None,
 ) -> Account:
-    """Let the crawler run for a while over all sources of a web that is up."""
+    """Let the crawler run over all sources of a web that is up.
+
+    For so many seconds and, on a machine that is slow, until the web has seen enough; or once over all sources.
+    """
     given = dict(headers or {})
     listed = list(urls or web.urls())
     added = store.add([Source(url=url, headers=dict(given.get(k, {}))) for k, url in enumerate(listed)])
@@ -113,7 +121,10 @@ async def crawl(
     transport = transport or HttpTransport(config.fetch, clock, refusal=only_this_machine)
     crawler = wiring.make_crawler(config, store, clock=clock, transport=transport)
     began = asyncio.get_running_loop().time()
-    await crawler.run(clock.now() + seconds)
+    ending = asyncio.create_task(_end(crawler, web, seconds, enough)) if not once else None
+    await crawler.run(clock.now() + LONGEST_S, once=once)
+    if ending is not None:
+        await ending
     account = Account(web, config, elapsed_s=asyncio.get_running_loop().time() - began)
     account.robots = dict(zip(web.netlocs, web.world.robots, strict=True))
     for number, each in enumerate(added):
@@ -125,16 +136,21 @@ async def crawl(
     return account
 
 
-def crawled(
-    world: World, folder: Path, rules: Sequence[Rule] = (), config: Config = HASTY, *, seconds: float, **more: Any
-) -> Account:
+async def _end(crawler: Crawler, web: SynthWeb, seconds: float, enough: Callable[[SynthWeb], bool] | None) -> None:
+    await asyncio.sleep(seconds)
+    while enough is not None and not enough(web) and not crawler.stopping:
+        await asyncio.sleep(0.1)
+    crawler.stop()
+
+
+def crawled(world: World, folder: Path, rules: Sequence[Rule] = (), config: Config = HASTY, **more: Any) -> Account:
     """A web with faults, crawled for a while; rules name their host by its number."""
 
     async def scene() -> Account:
         async with SynthWeb(world) as web:
             web.faults.set([msgspec.structs.replace(rule, host=web.netlocs[int(rule.host)]) for rule in rules])
             with a_store(folder) as store:
-                return await crawl(web, store, config, seconds=seconds, **more)
+                return await crawl(web, store, config, **more)
 
     return asyncio.run(scene())
 

@@ -70,13 +70,11 @@ def port_of(web: SynthWeb, number: int = 0) -> int:
     return int(web.netlocs[number].rpartition(":")[2])
 
 
-async def visited(
-    folder: Path, urls: list[str], web: SynthWeb, lookup: Lookup | None = None, seconds: float = 1.2
-) -> Account:
+async def visited(folder: Path, urls: list[str], web: SynthWeb, lookup: Lookup | None = None) -> Account:
     more = {} if lookup is None else {"lookup": lookup}
     transport = HttpTransport(HASTY.fetch, SystemClock(), refusal=only_this_machine, **more)
     with a_store(folder) as store:
-        return await crawl(web, store, urls=urls, transport=transport, seconds=seconds)
+        return await crawl(web, store, urls=urls, transport=transport, once=True)
 
 
 def test_addresses_in_the_catalogue_are_checked(tmp_path: Path) -> None:
@@ -162,7 +160,7 @@ def test_allow_private_opens_what_is_closed_otherwise(tmp_path: Path) -> None:
             fetching = Fetching(allow_private=allow)
             with a_store(tmp_path / str(allow)) as store:
                 transport = HttpTransport(fetching, SystemClock())
-                return (await crawl(web, store, seconds=1.0, transport=transport)).said(0)
+                return (await crawl(web, store, once=True, transport=transport)).said(0)
 
     for allow in (False, True):
         (tmp_path / str(allow)).mkdir()
@@ -203,7 +201,7 @@ def test_headers_of_a_source_go_to_its_origin_only_and_show_up_nowhere(
                 store = SqliteStore(tmp_path / "recrawl.db")
                 headers = {k: {"Authorization": f"Bearer {SECRET}"} for k in range(3)}
                 urls = [base + "/away", base + "/userinfo", base + "/echo"]
-                await crawl(web, store, config, seconds=2.5, headers=headers, urls=urls)
+                await crawl(web, store, config, once=True, headers=headers, urls=urls)
                 store.close()
 
     asyncio.run(scene())
@@ -242,7 +240,7 @@ def test_nothing_is_asked_about_a_source_that_is_refused(tmp_path: Path) -> None
         async with SynthWeb(world_of(["rss"])) as web:
             with a_store(tmp_path) as store:
                 transport = HttpTransport(Fetching(), SystemClock(), lookup=lookup)
-                account = await crawl(web, store, seconds=0.8, transport=transport, urls=["http://localhost/feed"])
+                account = await crawl(web, store, once=True, transport=transport, urls=["http://localhost/feed"])
                 assert account.said(0) == {"refused: localhost is a loopback address"}
                 assert account.log == []
 

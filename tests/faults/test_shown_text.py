@@ -23,7 +23,13 @@ FORMULAS = ("=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\tplain", "'=quote
 def crawl_of_escapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl of a feed full of escapes, and sources whose owner pasted some too."""
     folder = tmp_path_factory.mktemp("escapes")
-    crawled(world_of(["rss", "page"]), folder, [Rule(name="control_characters", host=k) for k in "01"], seconds=1.5)
+    crawled(
+        world_of(["rss", "page"]),
+        folder,
+        [Rule(name="control_characters", host=k) for k in "01"],
+        seconds=1.0,
+        enough=lambda web: len(web.log) >= 8,
+    )
     store = SqliteStore(folder / "recrawl.db")
     store.add([Source(url="https://example.org/feed", title=ESCAPES, tags=(ESCAPES,), note=f"failing: {ESCAPES}")])
     store.close()
