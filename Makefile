@@ -8,7 +8,7 @@ RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test test-long check lint format types layers bench ablation papers clean
+.PHONY: help demo test test-long check lint format types layers bench ablation papers pictures clean
 
 help:
 	@echo "make demo       see recrawl at work (about a minute, ends by itself)"
@@ -17,6 +17,7 @@ help:
 	@echo "make papers     reproduce the papers into out/papers/"
 	@echo "make bench      speed, side by side with the plain way, in one run"
 	@echo "make ablation   each ingredient of the learner off, on recorded traces (half an hour)"
+	@echo "make pictures   take the README's picture of the web page anew"
 	@echo "make format     let ruff format the code"
 	@echo "make clean      remove everything that was built or installed"
 
@@ -64,6 +65,10 @@ bench: $(INSTALLED)
 
 ablation: $(INSTALLED)
 	$(BIN)/python -m benchmarks.ablation
+
+pictures: $(INSTALLED)
+	$(BIN)/python -m pytest -p no:xdist tests/web/test_browser.py -k picture
+	cp out/screenshots/readme.png docs/images/web.png
 
 papers: $(INSTALLED)
 	$(BIN)/recrawl reproduce all --out out/papers
