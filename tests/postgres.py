@@ -15,8 +15,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -24,7 +26,6 @@ _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "fsync": "off",
     "full_page_writes": "off",
-    "synchronous_commit": "off",
     "shared_buffers": "32MB",
     "max_connections": "60",
     "max_wal_size": "256MB",
@@ -63,6 +64,13 @@ def _ends_with_its_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGINT)
 
 
+def _read_on(log: IO[str]) -> None:
+    """Whoever writes to a pipe that nobody reads hangs one day."""
+    with log:
+        for _ in log:
+            pass
+
+
 class Server:
     """One server with its data in a temporary folder.
 
@@ -90,7 +98,7 @@ class Server:
         return self._process.pid
 
     def start(self) -> None:
-        """Returns when it takes connections."""
+        """Returns when it takes connections. It ends with the thread that called this: let that be the main one."""
         assert self._process is None
         settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
         places = ["-D", str(self.folder / "data"), "-k", str(self.folder), "-p", str(self.port)]
@@ -112,14 +120,16 @@ class Server:
                 break
         else:
             raise RuntimeError("PostgreSQL did not start: " + "".join(log[-5:]))
+        self._drain = threading.Thread(target=_read_on, args=(self._process.stderr,), daemon=True)
+        self._drain.start()
 
     def stop(self, how: int = signal.SIGQUIT) -> None:
         """SIGINT cuts connections and shuts down in order, SIGQUIT stops at once."""
         if self._process is not None:
             process, self._process = self._process, None
             process.send_signal(how)
-            process.stderr.close()
             process.wait(20)
+            self._drain.join(20)
 
     def remove(self) -> None:
         self.stop()

@@ -6,6 +6,7 @@ import asyncio
 
 import postgres
 from live import crawl, settings, sources_of
+from recrawl.crawl.pipeline import Crawler
 from recrawl.store.base import Store
 from recrawl.store.opening import open_store
 from recrawl.synthweb.server import SynthWeb
@@ -41,3 +42,34 @@ def test_a_crawl_is_kept_and_gone_on_with() -> None:
     run(url, 2.0)
     with open_store(url) as store:
         assert crawled(store)[0] > crawls
+
+
+def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
+    server = postgres.new_server()
+    url = server.url()
+    before: list[int] = []
+
+    async def outage(crawler: Crawler, store: Store) -> None:
+        while crawler.tally.crawls < 20:
+            await asyncio.sleep(0.05)
+        before.append(store.totals(0.0).crawls)
+        server.stop()
+        while not crawler.tally.trouble:
+            await asyncio.sleep(0.05)
+        server.start()
+        while crawler.tally.trouble:
+            await asyncio.sleep(0.05)
+
+    async def main() -> Crawler:
+        async with SynthWeb(World.make(20, 5, seed=3, mix="mixed"), speed=3600.0, port=0) as web:
+            config = settings(url, "20/s")  # type: ignore[arg-type]
+            return await crawl(config, 9.0, sources=sources_of(web), meanwhile=outage)
+
+    tally = asyncio.run(main()).tally
+    with open_store(url) as store:
+        crawls = store.crawls(limit=10**5)
+        assert len(crawls) > before[0]
+        assert len({(crawl.source, crawl.at) for crawl in crawls}) == len(crawls)
+        assert (len(crawls), sum(crawl.requests for crawl in crawls)) == (tally.crawls, tally.requests)
+        assert sum(price.requests for price in store.prices(0.0)) == tally.requests
+    server.remove()

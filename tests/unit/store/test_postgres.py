@@ -329,6 +329,39 @@ class TestOwners:
             if victim.stdout:
                 victim.stdout.close()
 
+    def test_a_claim_does_not_live_on_in_a_forked_child(self, url: str) -> None:
+        program = (
+            "import os, signal\n"
+            "from recrawl.errors import StoreError\n"
+            "from recrawl.store.postgres import PostgresStore\n"
+            f"store = PostgresStore({url!r}); store.claim('parent', 0.0)\n"
+            "child = os.fork()\n"
+            "if child:\n"
+            "    store.count(); print(child, flush=True); signal.pause()\n"
+            "try:\n"
+            "    store.count()\n"
+            "except StoreError as error:\n"
+            "    print(error, flush=True)\n"
+            "store.close(); signal.pause()\n"
+        )
+        parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        assert parent.stdout is not None
+        said = sorted([parent.stdout.readline(), parent.stdout.readline()])
+        child = int(next(line for line in said if line.strip().isdigit()))
+        try:
+            assert any("forked" in line for line in said)
+            with PostgresStore(url) as store:
+                with pytest.raises(StoreError, match="parent"):
+                    store.claim("heir", 1.0)
+                parent.kill()
+                parent.wait(10)
+                store.claim("heir", 2.0)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            parent.kill()
+            parent.wait(10)
+            parent.stdout.close()
+
     def test_one_that_lost_its_claim_can_write_no_more(self, server: postgres.Server, url: str) -> None:
         with PostgresStore(url) as slow, PostgresStore(url) as quick:
             slow.add([Source(url="u")])

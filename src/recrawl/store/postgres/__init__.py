@@ -188,7 +188,8 @@ class PostgresStore:
         them has passed to another. So has every commit of a store that was claimed and lost its claim to another.
         Where the server went away in the middle, the same batch may be given again: it is written once.
         """
-        self._link.run(self._claim.keep())
+        if self._claim.lost:
+            self._link.run(self._claim.keep())
         held = {**self._claim.epochs, **(epochs or {})}
         self._doubts.settle(batch, lambda connection: settling.write(connection, batch, held))
 

@@ -7,7 +7,9 @@ longer than it may has its connection cut, because a server that hangs does not 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent import futures
 from contextlib import asynccontextmanager, suppress
@@ -23,6 +25,7 @@ from recrawl.store.postgres.trouble import SilenceError, is_away, translated
 T = TypeVar("T")
 Work = Callable[[Any], Awaitable[T]]
 
+_OPEN: weakref.WeakSet[Link] = weakref.WeakSet()
 CONNECTIONS = 8
 """At most, besides the one that holds the claim."""
 _TRIES = 5
@@ -52,18 +55,21 @@ class Link:
         self._timeout_s = timeout_s
         self._idle: list[Any] = []
         self._closed = False
+        self._why = ""
         self._closing = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._thread = threading.Thread(target=self._loop.run_forever, name="recrawl-postgres", daemon=True)
         self._thread.start()
+        self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
+        _OPEN.add(self)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Carry it out on the loop, and wait for it."""
         with translated(self.address.name):
             if self._closed:
                 work.close()
-                raise StoreError(f"store {self.address.name} is closed")
+                raise StoreError(f"store {self.address.name} is closed{self._why}")
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
             try:
                 return future.result()
@@ -153,6 +159,7 @@ class Link:
         if self.read_only:
             settings["default_transaction_read_only"] = "on"
         connection = await asyncpg.connect(self.address.dsn, timeout=_CONNECTING_S, server_settings=settings)
+        self._connections.add(connection)
         try:
             if connection.get_settings().server_encoding != "UTF8":
                 raise StoreError(f"store {self.address.name}: the database must be encoded in UTF8")
@@ -165,6 +172,17 @@ class Link:
             connection.terminate()
             raise
         return connection
+
+    def abandon(self) -> None:
+        """In a forked child, which has no such thread: let go of the connections without a word to the server.
+
+        They are the parent's, and its claim must not outlive it here.
+        """
+        self._closed, self._why = True, " in a process forked from the one that opened it: open it again"
+        for connection in self._connections:
+            wire = None if connection.is_closed() else connection._transport.get_extra_info("socket")
+            if wire is not None and wire.fileno() >= 0:
+                os.close(wire.fileno())
 
     def close(self) -> None:
         """Cut every connection and end the thread."""
@@ -186,3 +204,11 @@ class Link:
             with suppress(Exception):
                 await connection.close(timeout=2.0)
         self._idle.clear()
+
+
+def _leave_connections_to_the_parent() -> None:
+    for link in list(_OPEN):
+        link.abandon()
+
+
+os.register_at_fork(after_in_child=_leave_connections_to_the_parent)

@@ -22,6 +22,7 @@ import asyncpg
 from recrawl.errors import StoreError, StoreTakenError
 from recrawl.store.postgres.link import Link
 from recrawl.store.postgres.rows import columns_of
+from recrawl.store.postgres.trouble import is_away
 
 WHOLE = ""
 _PATIENCE = "SET lock_timeout = '500ms'"
@@ -133,9 +134,14 @@ class Claim:
             raise
         self._connection = connection
 
+    @property
+    def lost(self) -> bool:
+        """Whether the server or the network cut the connection that held the lock."""
+        return self._epoch is not None and bool(self._connection.is_closed())
+
     async def keep(self) -> None:
-        """Get the lock again where the server or the network lost it; the epoch tells whether anybody was quicker."""
-        if self._epoch is not None and self._connection.is_closed():
+        """Get a lost lock again; the epoch tells whether anybody was quicker."""
+        if self.lost:
             await self._take_lock()
 
     async def held(self, connection: Any) -> str | None:
@@ -150,6 +156,9 @@ class Claim:
         try:
             if not connection.is_closed():
                 await connection.execute("SELECT pg_advisory_unlock_all()")
+        except Exception as error:
+            if not is_away(error):  # then the lock is gone with the connection
+                raise
         finally:
             self._forget()
 

@@ -57,6 +57,7 @@ async def vacuum(connection: Any, keep: Keep, now: float) -> Vacuumed:
     await _drop_delivered(connection, gone)
     await connection.execute("DELETE FROM holds WHERE until < $1", now - _STALE_S)
     await connection.execute("DELETE FROM robots WHERE fetched < $1", now - _STALE_S)
+    await connection.execute("DELETE FROM commits WHERE at < now() - interval '1 day'")
     await _forget_keys_no_longer_listed(connection)
     for table in ("items", "crawls", "prices", "versions", "events", "dropped", "progress"):
         await connection.execute(f"VACUUM (ANALYZE) {table}")

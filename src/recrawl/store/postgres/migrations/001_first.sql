@@ -3,6 +3,9 @@ CREATE TABLE counters (name text PRIMARY KEY, value bigint NOT NULL);
 INSERT INTO counters VALUES ('revision', 0), ('events', 0), ('clicks', 0);
 CREATE TABLE meta (name text PRIMARY KEY, value bytea NOT NULL);
 
+-- Batches of which it may be asked whether they were written.
+CREATE TABLE commits (token bytea PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+
 -- Who may write for a scope. The epoch grows with every change of owner; `until` is by the server's clock.
 CREATE TABLE owners (
     scope text PRIMARY KEY,
