@@ -112,7 +112,7 @@ class Server:
                 self.first = self.first or time.perf_counter()
                 self.requests += 1
                 writer.write(ROBOTS if head.startswith(b"GET /robots.txt") else ANSWER)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             writer.close()
 
 
