@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import socket
@@ -23,6 +24,11 @@ from recrawl.crawl.transport import Transport
 from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.policies.warming import warm_up
 from recrawl.store.base import Keep, Store
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+"""From glibc's malloc.h."""
+LARGE_BLOCK_BYTES = 128 * 1024
+POOLS = 2
 
 
 def make_terms(config: Config) -> Terms:
@@ -105,6 +111,20 @@ def owner() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
+def give_memory_back() -> None:
+    """Let the C library return large blocks as soon as they are free, and keep few pools; where it is glibc.
+
+    Left alone it raises the size from which it does so to the largest block it ever saw, and keeps a pool per thread:
+    after a few documents of megabytes the process stays as large as it ever was.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # another C library
+        return
+    for parameter, value in ((M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES), (M_ARENA_MAX, POOLS)):
+        mallopt(parameter, value)
+
+
 def install_event_loop() -> None:
     """Use the fast event loop where there is one."""
     try:
@@ -115,6 +135,7 @@ def install_event_loop() -> None:
 
 
 __all__: Sequence[str] = [
+    "give_memory_back",
     "install_event_loop",
     "make_crawler",
     "make_decider",

@@ -93,6 +93,7 @@ def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serv
         with _patience():
             crawler = wiring.make_crawler(config, store, clock=clock)
         wiring.install_event_loop()
+        wiring.give_memory_back()
         until = None if seconds is None else clock.now() + seconds
         asyncio.run(_crawl(crawler, until, once, show, page))
     finally:

@@ -14,7 +14,7 @@ from collections import deque
 
 SMALL_BYTES = 128 * 1024
 """Bodies up to this need no room."""
-MOST_BYTES = 24_000_000
+MOST_BYTES = 16_000_000
 """For all large bodies together; a single document may have more if the settings let it."""
 
 

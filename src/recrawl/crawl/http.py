@@ -16,7 +16,8 @@ import socket
 import ssl
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 from urllib.parse import unquote
 
 from multidict import CIMultiDictProxy
@@ -98,6 +99,8 @@ class HttpTransport:
             "Accept-Encoding": unpacking.ACCEPTED,
         }
         self._common_bytes = _serialised(self._common)
+        # One, because every thread keeps memory of its own that it does not give back.
+        self._unpacker = ThreadPoolExecutor(1, thread_name_prefix="unpacking")
         self._wires: Wires | None = None
         self._proxied: ProxiedSession | None = None
 
@@ -129,6 +132,7 @@ class HttpTransport:
         if self._proxied is not None:
             await self._proxied.close()
             self._proxied = None
+        self._unpacker.shutdown(wait=False)
 
     async def _exchanged(
         self, origin: Origin, authority: str, target: str, request: Request
@@ -160,7 +164,8 @@ class HttpTransport:
             except TimeoutError as error:
                 raise TransportError("timeout", "no room for a large answer in time") from error
         if len(body) > SMALL_BYTES or (load is not None and load.size):  # tens of milliseconds: not on the loop
-            body = await asyncio.to_thread(unpacking.unpacked, body, encoding, limit, cut=request.cut)
+            work = partial(unpacking.unpacked, body, encoding, limit, cut=request.cut)
+            body = await asyncio.get_running_loop().run_in_executor(self._unpacker, work)
         else:
             body = unpacking.unpacked(body, encoding, limit, cut=request.cut)
         if load is not None:
