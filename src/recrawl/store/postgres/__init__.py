@@ -40,6 +40,9 @@ from recrawl.store.postgres.migrations import migrate, refuse_older, taken
 from recrawl.store.postgres.rows import LARGEST, fitting, pages
 from recrawl.store.sqlite.rows import mended
 
+MANY = 1000
+"""Sources added at once after which the server takes a look at its tables, instead of a minute later."""
+
 
 class PostgresStore:
     """A :class:`recrawl.store.base.Store` in a PostgreSQL database.
@@ -84,7 +87,10 @@ class PostgresStore:
     def add(self, sources: Sequence[Source]) -> list[Added]:
         """Take in sources by URL; one that is there already is left as it is."""
         given = mended(list(sources))
-        return self._link.writing(lambda connection: catalogue.add(connection, given))
+        added = self._link.writing(lambda connection: catalogue.add(connection, given))
+        if len(given) >= MANY:
+            self._link.alone(lambda connection: connection.execute("ANALYZE sources, progress, tags"))
+        return added
 
     def source(self, target: int | str) -> Source | None:
         """By id or by exact URL."""

@@ -32,35 +32,46 @@ _FEW_ITEMS = 2000
 _NAN = float("nan")
 
 
-class _Conditions:
-    """What items must fulfil, with the arguments collected on the way."""
+class _Wanted:
+    """Which items come into question, as SQL, with the arguments collected on the way.
 
-    def __init__(self, source: int | None, sources: list[int] | None, tag: str | None) -> None:
+    Of a few sources, items are gathered source by source; otherwise they are walked, and seen whose they are.
+    """
+
+    def __init__(self, sources: list[int] | None, tag: str | None, since: float | None, until: float | None) -> None:
         self.values: list[Any] = []
-        self.parts: list[str] = []
-        if source is not None:
-            self.require("items.source = {}", source)
+        self.few = sources is not None
+        self._sources = "" if sources is None else self.place(sources)
+        parts = []
         if sources is not None:
-            self.require("items.source = ANY({})", sources)
+            parts.append("items.source = chosen.source")
         elif tag is not None:
-            self.require("EXISTS (SELECT 1 FROM tags WHERE tags.source = items.source AND digest = {})", digest(tag))
-
-    def require(self, condition: str, value: Any) -> None:
-        self.parts.append(condition.format(self.place(value)))
+            of_tag = "EXISTS (SELECT 1 FROM tags WHERE tags.source = items.source AND digest = {})"
+            parts.append(of_tag.format(self.place(digest(tag))))
+        if since is not None:
+            parts.append(f"items.first_seen >= {self.place(since)}")
+        if until is not None:
+            parts.append(f"items.first_seen < {self.place(until)}")
+        self.where = " AND ".join(parts) or "TRUE"
 
     def place(self, value: Any) -> str:
         self.values.append(value)
         return f"${len(self.values)}"
 
-    def seen(self, since: float | None, until: float | None) -> None:
-        if since is not None:
-            self.require("items.first_seen >= {}", since)
-        if until is not None:
-            self.require("items.first_seen < {}", until)
+    def latest(self, columns: str, most: str) -> str:
+        """The last ones found, out of which a statement chooses."""
+        some = f"(SELECT {columns} FROM items WHERE {self.where} ORDER BY {_FOUND} LIMIT {most}) AS items"
+        return f"unnest({self._sources}::bigint[]) AS chosen (source) CROSS JOIN LATERAL {some}" if self.few else some
 
-    @property
-    def where(self) -> str:
-        return " AND ".join(self.parts) or "TRUE"
+    async def are_few(self, connection: Any) -> bool:
+        """Whether each of them can be looked at."""
+        if not self.few:
+            return False
+        most = _FEW_ITEMS + 1
+        counted = (
+            f"SELECT count(*) FROM (SELECT 1 FROM {self.latest('items.id', str(most))} LIMIT {most}) AS some_of_them"
+        )
+        return bool(await connection.fetchval(counted, *self.values) <= _FEW_ITEMS)
 
 
 async def items(
@@ -78,64 +89,70 @@ async def items(
     """Those that match all that is given."""
     if order not in _ITEM_ORDERS:
         raise ParameterError("order", f"one of {', '.join(_ITEM_ORDERS)}", repr(order))
-    # Few sources: gather their items. Many: walk the latest items and see whose they are.
-    sources = await _few_sources(connection, tag) if tag is not None else None
-    given = _Conditions(source, sources, tag)
+    wanted = _Wanted(await _few_sources(connection, source, tag), tag, since, until)
     if text is not None and text.strip():
-        few = (source is not None or sources is not None) and await _few_items(connection, given)
-        given.seen(since, until)
-        return await _search(connection, given, text, few, order, limit, offset)
-    given.seen(since, until)
+        return await _search(connection, wanted, text, order, limit, offset)
+    if order == "newest" and not await wanted.are_few(connection):
+        rows = f"items{', unnest($1::bigint[]) AS chosen (source)' if wanted.few else ''} WHERE {wanted.where}"
+    else:
+        most = (
+            str(_FEW_ITEMS)
+            if order == "newest"
+            else f"{wanted.place(max(limit, 0))}::bigint + {wanted.place(offset)}::bigint"
+        )
+        rows = wanted.latest("*", most)
     statement = (
-        f"SELECT {columns(Item, 'items')} FROM items WHERE {given.where} ORDER BY {_ITEM_ORDERS[order]} "
-        f"LIMIT {given.place(limit)} OFFSET {given.place(offset)}"
+        f"SELECT {columns(Item, 'items')} FROM {rows} ORDER BY {_ITEM_ORDERS[order]} "
+        f"LIMIT {wanted.place(limit)} OFFSET {wanted.place(offset)}"
     )
-    return [record_of(Item, row) for row in await connection.fetch(statement, *given.values)]
+    return [record_of(Item, row) for row in await connection.fetch(statement, *wanted.values)]
 
 
-async def _few_sources(connection: Any, tag: str) -> list[int] | None:
+async def _few_sources(connection: Any, source: int | None, tag: str | None) -> list[int] | None:
+    """The sources in question, if they are few."""
+    if tag is None:
+        return None if source is None else [source]
     rows = await connection.fetch(f"SELECT source FROM tags WHERE digest = $1 LIMIT {_FEW + 1}", digest(tag))
-    return [row[0] for row in rows] if len(rows) <= _FEW else None
+    found = [row[0] for row in rows]
+    if source is not None:
+        tagged = "SELECT EXISTS (SELECT 1 FROM tags WHERE digest = $1 AND source = $2)"
+        return [source] if await connection.fetchval(tagged, digest(tag), source) else []
+    return found if len(found) <= _FEW else None
 
 
-async def _few_items(connection: Any, given: _Conditions) -> bool:
-    counted = f"SELECT count(*) FROM (SELECT 1 FROM items WHERE {given.where} LIMIT {_FEW_ITEMS + 1}) AS counted"
-    return bool(await connection.fetchval(counted, *given.values) <= _FEW_ITEMS)
-
-
-async def _search(
-    connection: Any, given: _Conditions, text: str, few: bool, order: ItemOrder, limit: int, offset: int
-) -> list[Item]:
+async def _search(connection: Any, wanted: _Wanted, text: str, order: ItemOrder, limit: int, offset: int) -> list[Item]:
     words = query(text)
     if not words or limit <= 0:
         return []
-    wanted = RANKED if order == "relevance" else offset + limit
-    found = await _matches(connection, given, words, few, wanted)
+    found = await _matches(connection, wanted, words, RANKED if order == "relevance" else offset + limit)
     if order == "relevance":
         found = await _by_relevance(connection, found, words)
     return await _in_order(connection, found[offset : offset + limit])
 
 
-async def _matches(connection: Any, given: _Conditions, words: str, few: bool, wanted: int) -> list[int]:
+async def _matches(connection: Any, wanted: _Wanted, words: str, number: int) -> list[int]:
     """Ids of matching items, found last first."""
-    match = f"items.words @@ {given.place(words)}::text::tsquery"
-    first, second = (min(share * wanted, most) for share, most in _WINDOWS)
+    few = await wanted.are_few(connection)
+    match = f"items.words @@ {wanted.place(words)}::text::tsquery"
+    first, second = (min(share * number, most) for share, most in _WINDOWS)
     for window in (_FEW_ITEMS,) if few else (first, second):
+        latest = wanted.latest(f"items.id, items.first_seen, {match} AS matches", str(window))
         row = await connection.fetchrow(
-            f"SELECT array_agg(id ORDER BY first_seen DESC, id DESC) FILTER (WHERE matches), count(*) FROM ("
-            f"SELECT items.id, items.first_seen, {match} AS matches FROM items WHERE {given.where} "
-            f"ORDER BY {_FOUND} LIMIT {window}) AS latest",
-            *given.values,
+            "SELECT array_agg(id ORDER BY first_seen DESC, id DESC) FILTER (WHERE matches), count(*) FROM "
+            f"(SELECT items.* FROM {latest} ORDER BY {_FOUND} LIMIT {window}) AS latest",
+            *wanted.values,
         )
         ids, seen = row[0] or [], row[1]
-        if len(ids) >= wanted or seen < window or few:
-            return list(ids[:wanted])
-        if len(ids) * second < wanted * first:
+        if len(ids) >= number or seen < window or few:
+            return list(ids[:number])
+        if len(ids) * second < number * first:
             break
+    chosen = ", unnest($1::bigint[]) AS chosen (source)" if wanted.few else ""
     rows = await connection.fetch(
-        f"WITH found AS MATERIALIZED (SELECT items.id, items.first_seen FROM items WHERE {match} AND {given.where}) "
-        f"SELECT id FROM found ORDER BY first_seen DESC, id DESC LIMIT {given.place(wanted)}",
-        *given.values,
+        f"WITH found AS MATERIALIZED (SELECT items.id, items.first_seen FROM items{chosen} "
+        f"WHERE {match} AND {wanted.where}) "
+        f"SELECT id FROM found ORDER BY first_seen DESC, id DESC LIMIT {wanted.place(number)}",
+        *wanted.values,
     )
     return [row[0] for row in rows]
 
