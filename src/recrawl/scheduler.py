@@ -34,6 +34,8 @@ from recrawl.wiring import make_decider, owner
 Moment = float | datetime
 ACCOUNTS_S = 60.0
 """Time between two lines of the price history, and two writes of the learner's shared record."""
+ASK_AGAIN_S = 1.0
+"""After so long it is worth asking what is due again, whatever is known of holds."""
 TERMS = ("importance", "half_life", "max_age", "cost", "tags", "memo")
 """What may be said about a key."""
 
@@ -113,6 +115,7 @@ class Scheduler:
         self._frees = sorted(self._decider.held(now))
         self._tried: float | None = None
         """Tokens there were when nothing was due; None if something may have become due since."""
+        self._tried_at = now
         self._waiting = Batch()
         self._waiting_since = now
         self._lock, self._writing = threading.Lock(), threading.Lock()
@@ -232,7 +235,7 @@ class Scheduler:
         if intents:
             self._purse.spend(self._decider.cost(intents))
         elif tokens >= 1.0 - 1e-9:
-            self._tried = tokens
+            self._tried, self._tried_at = tokens, now
         self._flying.update((intent.source.url, intent) for intent in intents)
         return [intent.source.url for intent in intents]
 
@@ -251,6 +254,8 @@ class Scheduler:
             self._tried = None
             return 0.0
         held = self._frees[0] - now if self._frees else math.inf
+        if held == math.inf and len(self._flying) < len(self._decider):
+            held = max(self._tried_at + ASK_AGAIN_S - now, 0.0)
         dearest = self._decider.dearest()
         if self._tried < dearest:
             if available >= self._tried + 1.0:

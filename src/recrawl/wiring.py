@@ -12,6 +12,7 @@ from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.gate import GatedTransport
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.intents import Terms
 from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, WebhookOutlet
@@ -83,7 +84,9 @@ def make_crawler(
     decider = make_decider(config, store, slots, timer.now())
     purse = Purse(config.budget_per_s, config.burst_requests, timer)
     courier = Courier(
-        transport or HttpTransport(config.fetch, timer),
+        GatedTransport(
+            transport or HttpTransport(config.fetch, timer), config.budget_per_s, config.burst_requests, timer
+        ),
         RobotsCache(config.fetch.user_agent, store.robots),
         slots,
         purse,

@@ -55,6 +55,7 @@ def test_rows_and_shared_state_restore_beliefs_and_choices(
     twin.configure(everyone, importance=importance, half_life=half_life)
     last = policy.desk.last[:targets]
     assert twin.load_rows(everyone, policy.rows(everyone), last, np.isfinite(last)).all()
+    now = np.ceil(now / HOUR) * HOUR + 1.0  # at a new hour both write down anew what follows from what they know
     for _ in range(10):
         now += step
         chosen = policy.choose(now, budget)

@@ -345,6 +345,28 @@ class TestRestart:
         assert "c" not in fetched(again, clock, 59, changed=True)
         assert "c" in fetched(again, clock, 5, changed=True)
 
+    def test_it_knows_when_the_least_interval_is_over(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(min_interval="60s")
+        scheduler.add("k")
+        fetched(scheduler, clock, 1, changed=True)
+        scheduler.close()
+        again = make(min_interval="60s")
+        clock.advance(1.0)
+        assert again.due() == []
+        assert again.wait_s() == pytest.approx(59.0)
+
+    def test_it_is_worth_asking_again_where_nothing_is_known_to_hold_a_key(
+        self, make: Make, clock: ManualClock
+    ) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler._decider.policy.hold([0], clock.now() + 10.0)
+        assert scheduler.due() == []
+        assert scheduler.wait_s() == pytest.approx(1.0)
+        clock.advance(1.0)
+        assert scheduler.wait_s() == 0.0
+
     def test_it_starts_with_nothing_saved_up(self, make: Make, clock: ManualClock) -> None:
         scheduler = make(burst=10)
         scheduler.add("k")

@@ -9,7 +9,7 @@ WORDS = {
     "objective": "What a fetch is worth: ephemeral (interest captured), freshness, discovery or changes.",
     "half_life": "Time in which an item loses half its interest, for sources that were given none.",
     "max_age": "Time after which a source is looked at whatever it is worth, for sources that were given none.",
-    "cold_start": "Share of the budget kept for sources never fetched while there are any: more than 0, at most 1.",
+    "cold_start": "Least share of the budget for sources never fetched, while there are any: more than 0, at most 1.",
     "fetch.user_agent": "Name sent to servers, and looked for in robots.txt.",
     "fetch.contact": "A URL or mail address added to the User-Agent, so that site owners can write to you.",
     "fetch.timeout": "Longest time for a whole request.",

@@ -108,7 +108,7 @@ class Decider:
 
     def held(self, now: float) -> list[float]:
         """When the holds of single sources and of hosts end that still stand, Unix seconds."""
-        own = (self._progress[number].held_until for number in self._number.values())
+        own = (self._own_hold(number) for number in self._number.values())
         hosts = (self.slots.free_at(key) for key in self._keys)
         return [until for until in (*own, *hosts) if now < until < math.inf]
 

@@ -31,7 +31,7 @@ from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.settling import settle
 from recrawl.crawl.tally import Tally
-from recrawl.errors import StoreError
+from recrawl.errors import StoreError, StoreTakenError
 from recrawl.store.base import Batch, Keep, Price, Settlement, Store, item_key, keys_in
 
 Answer = TypeVar("Answer")
@@ -414,7 +414,7 @@ class Crawler:
                 self.tally.trouble = str(error)
                 if tries & (tries - 1) == 0:  # the 1st, 2nd, 4th, 8th … time
                     self._log.error("the store refuses: nothing is fetched until it writes again", reason=str(error))
-                if self._stopping.is_set():
+                if self._stopping.is_set() or isinstance(error, StoreTakenError):
                     raise
                 await self._clock.sleep(REPAIR_S)
             else:

@@ -4,8 +4,9 @@ What the index thinks of a source that was never seen is a guess, and at a high 
 So newcomers do not compete with the others: while any wait they are owed the share `cold_start` of what is spent, in
 the order of importance × half-life per cost (the prior, as far as one source differs from another), equal ones in the
 order they came. With n newcomers ahead of it a source is first fetched by the time n + 1 ≤ cold_start × (tokens
-spent), whatever the price: after about (n + 1)/cold_start tokens (equal costs, no holds). Budgets smaller than a
-crawl add up as credit.
+spent), whatever the price: after about (n + 1)/cold_start tokens (equal costs, no holds). Where newcomers are more of
+the catalogue than that, as after a first import, their part of it is their share: little is known of anybody, and the
+first look at a source teaches more than another at one of the few known. Budgets smaller than a crawl add up as credit.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ class ColdStart:
         self.dearest = max(self.dearest, float(cost.max(initial=0.0)))
         self.queue.add(merit, 1.0, cost, group=group)
 
-    def earn(self, budget: float) -> float:
+    def earn(self, budget: float, catalogue: int) -> float:
         """What newcomers may spend of this budget: their share, and what they could not spend of earlier ones."""
-        self.credit = min(self.credit, self.dearest) + self.share * budget
+        share = max(self.share, len(self.queue) / max(catalogue, 1))
+        self.credit = min(self.credit, self.dearest) + share * budget
         return min(self.credit, budget)
 
     def pay(self, spent: float) -> None:

@@ -89,7 +89,8 @@ class LearnedCalendar(RankedPolicy):
         memory: half-life of evidence about pages, in seconds; None for never forgetting
         rates: slowest and fastest change rate of pages told apart, per second; None for a range that suits half-life
             and clock
-        cold_start: share of every budget kept for sources never crawled, while any wait
+        cold_start: share of every budget kept for sources never crawled, while any wait; more where they are more of
+            the catalogue
 
     *Cold start.* A source with n newcomers ahead of it is first chosen before more than (n + 1)/cold_start tokens have
     been offered to `choose` (at equal costs, and if nothing holds it), whatever the price. Ahead are those of larger
@@ -242,7 +243,7 @@ class LearnedCalendar(RankedPolicy):
 
     def _pick(self, now: float, budget: float) -> IntArray:
         cost, newcomers = self.desk.cost, self.newcomers
-        first = self._from(newcomers.queue, now, newcomers.earn(budget), np.empty(0, np.int64))
+        first = self._from(newcomers.queue, now, newcomers.earn(budget, len(self.calendar)), np.empty(0, np.int64))
         spent = float(cost[first].sum())
         newcomers.pay(spent)
         second = self._from(self.calendar, now, budget - spent, first)
