@@ -159,7 +159,7 @@ class Slots:
         return [Hold(host=key, until=s.until, reason=s.reason, failures=s.failures) for key, s in slots]
 
     def restore(self, holds: Iterable[Hold]) -> None:
-        """Go on with the holds of an earlier run; one written by a clock that was ahead lasts no longer than any may."""
+        """Go on with the holds of an earlier run; one a clock that was ahead wrote lasts no longer than any may."""
         latest = self._started + max(MAX_RETRY_AFTER_S, self._max_backoff_s, self._backoff_s)
         for hold in holds:
             slot = self._slot(hold.host, self._started)
