@@ -189,7 +189,9 @@ class Scheduler:
             return False
         self._store.remove([line.id])
         self._decider.dismiss([line.id])
-        self._flying.pop(str(key), None)
+        intent = self._flying.pop(str(key), None)
+        if intent is not None:
+            self._decider.leave_hosts([intent], self.clock.now())
         return True
 
     def refresh(self) -> bool:
@@ -197,9 +199,10 @@ class Scheduler:
         revision = self._store.revision()
         if revision == self._revision:
             return False
-        since, self._revision = self._revision, revision
-        self._decider.dismiss(self._store.removed(since))
-        edited = self._store.sources(since_revision=since)
+        since = self._revision
+        removed, edited = self._store.removed(since), self._store.sources(since_revision=since)
+        self._revision = revision
+        self._decider.dismiss(removed)
         self._decider.admit(edited, self._store.progress([line.id for line in edited]))
         self._tried = None
         return True
@@ -325,7 +328,7 @@ class Scheduler:
             hold: do not hand the key out for so long (Retry-After)
             answer: what to keep of the requests
         """
-        intent = self._flying.pop(str(key), None)
+        intent = self._flying.get(str(key))
         if intent is None:
             raise ContractError(f"{key!r} was not handed out by due(), or was reported before")
         now, terms = self.clock.now(), self._decider.terms
@@ -345,6 +348,7 @@ class Scheduler:
                 answer=answer,
             )
             settled = settle_report(intent, told, now, terms)
+        del self._flying[str(key)]
         return self._settle(intent, settled, now)
 
     def release(self, key: str) -> None:

@@ -167,6 +167,18 @@ class TestFlight:
         assert len(scheduler) == 0
         clock.advance(5.0)
         assert scheduler.due() == []
+        scheduler.add("k")
+        clock.advance(5.0)
+        assert scheduler.due() == ["k"]
+
+    def test_a_report_that_cannot_be_understood_leaves_the_key_in_flight(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        with pytest.raises(ParameterError, match="hold"):
+            scheduler.report("k", failed=True, hold="soon")
+        scheduler.report("k", changed=False)
 
     def test_of_one_host_only_so_many_are_in_flight(self, make: Make, clock: ManualClock) -> None:
         scheduler = make(budget="100/s", scope="host", parallel_per_host=2)

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from recrawl.sim.contest import Result
     from recrawl.synthweb.process import Served
 
+STORE = "demo.db"
 SPEED = 3600.0
 """Virtual seconds per second: the web lives an hour a second."""
 WEB = ("--speed", SPEED, "--half-life", 6, "--half-life-spread", 0.5, "--interest-spread", 1)
 """Sources differ in pace, in what their items are worth, and in how fast that fades."""
 WORDS = {
-    "oracle": "the same index, told the rates that come true",
-    "recrawl": "highest index, learned from its own fetches, over HTTP",
-    "miniflux": "Miniflux's rule: once per expected entry",
-    "nutch_adaptive": "Nutch's rule: shorter after a change, longer without",
+    "oracle": "highest index, true rates",
+    "recrawl": "highest index, learned, over HTTP",
+    "miniflux": "once per expected entry",
+    "nutch_adaptive": "sooner after a change",
     "round_robin": "every source in turn",
 }
 
@@ -70,7 +71,7 @@ def _prepared(out: Path, json_file: Path | None, budget: str) -> Config:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for suffix in ("", "-wal", "-shm", ".lock"):
-            (out / f"recrawl.db{suffix}").unlink(missing_ok=True)
+            (out / f"{STORE}{suffix}").unlink(missing_ok=True)
         if json_file is not None:
             json_file.open("ab").close()
     except OSError as error:
@@ -78,7 +79,7 @@ def _prepared(out: Path, json_file: Path | None, budget: str) -> Config:
     return replaced(
         Config(),
         {
-            "store": str(out / "recrawl.db"),
+            "store": str(out / STORE),
             "budget": budget,
             "cold_start": 1.0,
             "politeness.delay": "50ms",
@@ -104,7 +105,7 @@ def _crawled(web: Served, config: Config, seconds: float) -> tuple[float, float]
     store.close()
     crawl(config, seconds, once=False, show=face(as_json=False, quiet=False))
     began = min((access.start for access in web.log()), default=time.time())
-    return began, began + seconds
+    return began, min(began + seconds, time.time())
 
 
 def _compared(web: Served, began: float, ended: float, per_second: float) -> tuple[dict[str, Result], int]:
@@ -123,7 +124,7 @@ def _compared(web: Served, began: float, ended: float, per_second: float) -> tup
 def _table(figures: dict[str, Result]) -> Table:
     from recrawl.report.tables import Column, Table
 
-    best = figures["oracle"].captured
+    best = figures["oracle"].captured or 1.0
     ranked = sorted(figures.items(), key=lambda pair: -pair[1].captured)
     rows: list[list[Any]] = [
         [name, result.captured, result.fetches, result.per_fetch, 100.0 * result.captured / best, WORDS[name]]

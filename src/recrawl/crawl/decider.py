@@ -120,6 +120,10 @@ class Decider:
             if self._sources[number].state == "active" and self._own_hold(number) <= now
         }
 
+    def present(self, numbers: set[int]) -> set[int]:
+        """Those that are still in the catalogue, and active."""
+        return {n for n in numbers if self._here(n) and self._sources[n].state == "active"}
+
     def reachable(self, numbers: Iterable[int], by: float) -> bool:
         """Whether the host of any of these may be visited by a certain time."""
         return any(n in self._flying or self.slots.free_at(self._keys[self._host[n]]) <= by for n in numbers)

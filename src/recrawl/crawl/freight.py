@@ -48,7 +48,8 @@ class Freight:
             if turn.done() and not turn.cancelled():
                 self.give(size)
             else:
-                self._queue.remove((size, turn))
+                if (size, turn) in self._queue:  # unless somebody who gave room back has passed it over already
+                    self._queue.remove((size, turn))
                 self._serve()
             raise
 

@@ -121,6 +121,7 @@ class Crawler:
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
         self._closing = False
+        self._failure: Exception | None = None
         self._refused = 0
         self._left: set[int] | None = None
         self._priced: tuple[int, float, int] = (0, 0.0, 0)
@@ -141,7 +142,7 @@ class Crawler:
             asyncio.create_task(each) for each in (self._watch(), self._listen(), self._keep_accounts(), self._tidy())
         ]
         try:
-            await self._launch_for_ever(until, settling)
+            await self._launch_for_ever(until, [settling, *others])
             await self._land()
         finally:
             await self._close(settling, telling, others)
@@ -177,7 +178,8 @@ class Crawler:
         for task in [*others, *self._visits]:
             task.cancel()
         self._stopping.set()
-        await asyncio.gather(*others, *self._visits, return_exceptions=True)
+        outcomes = await asyncio.gather(*others, *self._visits, return_exceptions=True)
+        failures = [self._failure, *(each for each in outcomes if isinstance(each, Exception))]
         self._closing = True
         self._news.set()
         try:
@@ -193,14 +195,18 @@ class Crawler:
             await self._readers.close()
             await self._courier.close()
             self._thread.shutdown()
+        for failure in failures:
+            if failure is not None:
+                raise failure
 
     # -- choosing and fetching
 
-    async def _launch_for_ever(self, until: float, settling: asyncio.Task[None]) -> None:
+    async def _launch_for_ever(self, until: float, duties: list[asyncio.Task[None]]) -> None:
+        """Start visits until the time is over or a duty, which has no end of its own, has failed."""
         idle = LAUNCH_S
         while not self._stopping.is_set() and not self._all_done():
             now = self._clock.now()
-            if now >= until or settling.done():
+            if now >= until or self._failure is not None or any(duty.done() for duty in duties):
                 return
             wait, launched = self._launch(now)
             idle = LAUNCH_S if launched else min(2.0 * idle, IDLE_S)
@@ -215,7 +221,7 @@ class Crawler:
             return min(silent - now, 30.0), 0
         if self.tally.trouble == "quiet hours":
             self.tally.trouble = ""
-        if room <= 0 or self.tally.trouble or len(self._finished) >= UNSETTLED * self._pace.parallel:
+        if room <= 0 or self._refused or len(self._finished) >= UNSETTLED * self._pace.parallel:
             return IDLE_S, 0
         self._purse.make_room(self._decider.dearest())
         tokens = min(self._purse.available(), max(float(room), self._decider.dearest()))
@@ -225,6 +231,9 @@ class Crawler:
         if left:
             self._decider.leave_hosts(left, now)
         intents = self._decider.choose(now, tokens)
+        if len(intents) > room:  # crawls that cost less than a token
+            self._decider.give_back(intents[room:], now)
+            intents = intents[:room]
         if intents:
             self._purse.spend(self._decider.cost(intents))
         for intent in intents:
@@ -338,6 +347,13 @@ class Crawler:
 
         Items are committed with their events, so that a crash in between neither loses nor repeats any.
         """
+        try:
+            await self._settle_in_pieces(visit)
+        except Exception as error:
+            self._failure = error
+            self._room.set()
+
+    async def _settle_in_pieces(self, visit: Visit) -> None:
         await self._persist(lambda: self._look_up([visit]))
         settled = await asyncio.to_thread(settle, visit, self._decider.terms)
         settlement = settled.settlement
@@ -395,6 +411,7 @@ class Crawler:
         """With `once`: whether everybody who can be reached has had their turn."""
         if self._left is None or self._visits or self._finished:
             return False
+        self._left = self._decider.present(self._left)
         return not self._left or not self._decider.reachable(self._left, self._clock.now() + ONCE_PATIENCE_S)
 
     # -- the store
@@ -438,9 +455,10 @@ class Crawler:
         revision = await self._in_store(self._store.revision)
         if revision == self._revision:
             return
-        since, self._revision = self._revision, revision
+        since = self._revision
         edited = await self._in_store(lambda: self._store.sources(since_revision=since))
         removed = await self._in_store(lambda: self._store.removed(since))
+        self._revision = revision
         self._decider.dismiss(removed)
         self._decider.admit(edited)
         self._room.set()
@@ -452,6 +470,8 @@ class Crawler:
             try:
                 while await self._hear():
                     pass
+            except StoreTakenError:
+                raise
             except StoreError as error:
                 self._log.warning("clicks could not be read", reason=str(error))
 
@@ -478,9 +498,11 @@ class Crawler:
 
     async def _tidy(self) -> None:
         """Drop what is past its time, every so often."""
-        while self._keep is not None:
+        while True:
             await self._clock.sleep(self._pace.tidy_s)
             keep = self._keep
+            if keep is None:
+                continue
             try:
                 await self._in_store(lambda: self._store.vacuum(keep, self._clock.now()))  # noqa: B023 - awaited here
             except StoreError as error:

@@ -119,7 +119,7 @@ def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms) -
     if failure.refused:
         first_wait, longest = REFUSED_S, max(longest, REFUSED_S)
     back_off = min(first_wait * 2.0 ** min(failures - 1, 40), longest)
-    until = now + (back_off if failure.hold_s is None else failure.hold_s)
+    until = now + (max(back_off, terms.min_interval_s) if failure.hold_s is None else failure.hold_s)
     progress = msgspec.structs.replace(before, failures=failures, held_until=until, held_by=failure.error)
     crawl = _crawl(intent, now, "refused" if failure.refused else "failed", failure.answer, error=failure.error)
     settlement = Settlement(crawl=crawl, progress=progress)

@@ -16,6 +16,7 @@ from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.crawl.renaming import NOTE
+from recrawl.crawl.urls import origin
 from recrawl.learning.censoring import missed_items
 from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key, packed
 
@@ -28,6 +29,7 @@ REFUSED_S = 3600.0
 GONE, NOT_MODIFIED = 410, 304
 BUSY = (429, 503)
 FAILING = "failing: "
+PUBLISHER = "the publisher asks to stay away"
 
 
 @dataclass(slots=True)
@@ -171,9 +173,17 @@ def _page(visit: Visit, terms: Terms) -> Settled:
 
 def _unchanged(visit: Visit, terms: Terms) -> Settled:
     """304: nothing new since the last visit, for a few bytes."""
+    before, source = visit.intent.progress, visit.intent.source
     progress = _answered(visit)
-    lesson = Lesson("page" if visit.intent.source.kind == "page" else "items")
-    return _settled(visit, terms, _crawl(visit, "unchanged"), progress, lesson, visit.intent.source)
+    lesson = Lesson("page" if source.kind == "page" else "items")
+    if source.note.startswith(FAILING):
+        source = msgspec.structs.replace(source, note="")
+    settled = _settled(visit, terms, _crawl(visit, "unchanged"), progress, lesson, source)
+    if before.held_by == PUBLISHER and before.last is not None:
+        # The document is the same, and so is what its publisher asks for.
+        settled.hold_until = max(settled.hold_until, visit.at + before.held_until - before.last)
+        progress.held_until, progress.held_by = settled.hold_until, PUBLISHER
+    return settled
 
 
 # -- no answer, or none that helps
@@ -181,13 +191,14 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
 
 def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: int) -> Settled:
     progress = msgspec.structs.replace(visit.intent.progress)
-    progress.failures += 1
+    progress.failures += int(visit.delivery.reason != "busy")  # a host in use by others has not failed
     if status in BUSY:
         wait = terms.min_interval_s  # the host is held; the source is as wanted as before
     else:
         longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
         base = REFUSED_S if outcome == "refused" else terms.backoff_s
-        wait = min(base * 2.0 ** min(progress.failures - 1, 40), longest) * _jitter(visit)
+        doubled = min(base * 2.0 ** min(max(progress.failures - 1, 0), 40), longest) * _jitter(visit)
+        wait = max(doubled, terms.min_interval_s)
         if visit.delivery.retry_at > 0.0:
             wait = min(max(visit.delivery.retry_at - visit.at, terms.min_interval_s), longest)
     progress.held_until, progress.held_by = visit.at + wait, error
@@ -299,16 +310,17 @@ def _settled(
 ) -> Settled:
     said = list(events or ())
     if progress.moved_seen >= MOVES_BELIEVED:
-        source = msgspec.structs.replace(source, url=progress.moved_to, note=f"moved from {source.url}")
-        progress.moved_to, progress.moved_seen = "", 0
-        said.append(source_event(source, "moved", visit.at))
+        source, followed = _moved(source, progress.moved_to)
+        if followed:
+            progress.moved_to, progress.moved_seen = "", 0
+            said.append(source_event(source, "moved", visit.at))
     floor = visit.at + terms.min_interval_s
     until = floor
     findings = visit.findings
     if findings is not None:
         until = max(floor, earliest(findings.hints, visit.at, floor))
         if until > floor:
-            progress.held_until, progress.held_by = until, "the publisher asks to stay away"
+            progress.held_until, progress.held_by = until, PUBLISHER
     children = [] if findings is None else [_child(source, url, visit.at) for url in findings.children]
     settlement = Settlement(
         crawl=crawl,
@@ -322,8 +334,17 @@ def _settled(
     return Settled(settlement, lesson, until)
 
 
+def _moved(source: Source, url: str) -> tuple[Source, bool]:
+    """The source at its new address, and whether it may go there: its headers belong to its own origin alone."""
+    if source.headers and origin(url) != origin(source.url):
+        note = f"moved to {url}: not followed, because its headers are for its own origin"
+        return (source if source.note == note else msgspec.structs.replace(source, note=note)), False
+    return msgspec.structs.replace(source, url=url, note=f"moved from {source.url}"), True
+
+
 def _child(parent: Source, url: str, now: float) -> Source:
     """A sitemap named in an index: a source of its own, on its parent's terms."""
-    return msgspec.structs.replace(
+    child = msgspec.structs.replace(
         parent, id=0, url=url, kind="sitemap", title="", note=f"listed in {parent.url}", added=now, revision=0
     )
+    return child if origin(url) == origin(parent.url) else msgspec.structs.replace(child, headers={})

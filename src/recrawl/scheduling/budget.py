@@ -139,6 +139,10 @@ class TimedBucket(_Purse):
             self._balance = min(self._balance + income, self._capacity)
             self._filled_ns = moment
 
+    def spend_all(self) -> None:
+        """Take all there is."""
+        self._balance = 0
+
     def put_back(self, cost: Amount = 1) -> None:
         """Return what was taken and not used; never more than can be saved up."""
         self._balance = min(self._balance + self._price(cost), self._capacity)

@@ -170,6 +170,34 @@ def test_a_permanent_move_is_believed_the_second_time():
     assert twice.settlement.source.note == "moved from https://a.example/feed"
 
 
+def test_a_source_with_headers_does_not_move_to_another_origin():
+    source = msgspec.structs.replace(SOURCE, headers={"Authorization": "secret"})
+    before = visited(moved_to="https://b.example/feed", moved_seen=1)
+    made = visit(feed(("a", NOW)), source=source, progress=before, moved_to="https://b.example/feed")
+    line = settle(made, TERMS).settlement.source
+    assert line.url == source.url
+    assert "not followed" in line.note
+
+
+def test_headers_do_not_go_to_sitemaps_of_another_origin():
+    source = Source(id=7, url="https://a.example/sitemap.xml", kind="sitemap", headers={"Authorization": "secret"})
+    found = Findings(kind="sitemap", children=("https://a.example/1.xml", "http://a.example/2.xml"))
+    own, foreign = settle(visit(found, source=source), TERMS).settlement.children
+    assert (own.headers, foreign.headers) == ({"Authorization": "secret"}, {})
+
+
+def test_what_the_publisher_asked_for_outlasts_an_unchanged_answer():
+    asked = settle(visit(feed(("a", NOW), hints=Hints(stay_away_s=600.0))), TERMS).settlement.progress
+    again = settle(visit(status=304, progress=asked), TERMS)
+    assert again.hold_until == NOW + 600.0
+
+
+def test_a_host_in_use_by_others_has_not_failed():
+    settled = settle(visit(status=None, refused="host busy", reason="busy", progress=visited(failures=2)), TERMS)
+    assert settled.settlement.progress.failures == 2
+    assert settled.settlement.source is None
+
+
 def test_another_target_begins_the_count_anew():
     before = visited(moved_to="https://c.example/feed", moved_seen=1)
     settled = settle(visit(feed(("a", NOW)), progress=before, moved_to="https://b.example/feed"), TERMS)
