@@ -18,13 +18,6 @@ SPEED = 3600.0
 """Virtual seconds per second: the web lives an hour a second."""
 WEB = ("--speed", SPEED, "--half-life", 6, "--half-life-spread", 0.5, "--interest-spread", 1)
 """Sources differ in pace, in what their items are worth, and in how fast that fades."""
-WORDS = {
-    "oracle": "highest index, true rates",
-    "recrawl": "highest index, learned, over HTTP",
-    "miniflux": "once per expected entry",
-    "nutch_adaptive": "sooner after a change",
-    "round_robin": "every source in turn",
-}
 
 
 @click.command(name="demo", short_help="See it crawl, learn and compare, on a web of its own.")
@@ -127,7 +120,7 @@ def _table(figures: dict[str, Result]) -> Table:
     best = figures["oracle"].captured or 1.0
     ranked = sorted(figures.items(), key=lambda pair: -pair[1].captured)
     rows: list[list[Any]] = [
-        [name, result.captured, result.fetches, result.per_fetch, 100.0 * result.captured / best, WORDS[name]]
+        [name, result.captured, result.fetches, result.per_fetch, 100.0 * result.captured / best]
         for name, result in ranked
     ]
     columns = (
@@ -136,7 +129,6 @@ def _table(figures: dict[str, Result]) -> Table:
         Column("fetches", digits=0),
         Column("per fetch", digits=2),
         Column("% of oracle", digits=1),
-        Column("what it does"),
     )
     return Table(columns, rows, caption="Interest captured at the same budget")
 
@@ -154,7 +146,11 @@ def _write(file: Path, figures: dict[str, Result], seconds: float, per_second: f
 
 
 def _say_where_next(screen: Any, store: str) -> None:
-    screen.print("Every request counts as a fetch, robots.txt included. Look closer:", soft_wrap=True)
+    screen.print(
+        "The oracle is told the rates that come true, recrawl learns them over HTTP; the others follow their own rules.\n"
+        "Every request counts as a fetch, robots.txt included. Look closer:",
+        soft_wrap=True,
+    )
     for line in (
         f"recrawl sources --store {store}",
         f"recrawl explain 1 --store {store}",
