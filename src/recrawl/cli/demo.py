@@ -147,7 +147,7 @@ def _write(file: Path, figures: dict[str, Result], seconds: float, per_second: f
 
 def _say_where_next(screen: Any, store: str) -> None:
     screen.print(
-        "The oracle is told the rates that come true, recrawl learns them over HTTP; the others follow their own rules.\n"
+        "The oracle is told the rates that come true, recrawl learns them; the others follow their own rules.\n"
         "Every request counts as a fetch, robots.txt included. Look closer:",
         soft_wrap=True,
     )
