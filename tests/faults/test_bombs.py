@@ -99,8 +99,15 @@ def highest_with(names: tuple[str, ...], each: int, folder: Path, seconds: int) 
 
 def test_memory_is_bounded_with_an_endless_body_and_every_bomb_in_flight(tmp_path: Path) -> None:
     program, readers = highest_with(LARGE, 1, tmp_path, seconds=10)
-    assert program < LIMIT_MB
+    assert program < LISTING_LIMIT_MB
     assert readers < LIMIT_MB
+
+
+@pytest.mark.long
+def test_memory_stays_under_the_limit_with_nothing_else_on_the_machine(tmp_path: Path) -> None:
+    """Which bodies are in flight at the same moment depends on what else runs; measured 283 to 314 MB."""
+    program, _ = highest_with(LARGE, 1, tmp_path, seconds=10)
+    assert program < LIMIT_MB
 
 
 @pytest.mark.long
