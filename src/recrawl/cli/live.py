@@ -97,6 +97,7 @@ class JsonLines(_Timed):
 
     async def follow(self, crawler: Crawler) -> None:
         """A status now and then."""
+        self.began = time.monotonic()  # loading is not part of the run
         while True:
             await asyncio.sleep(LINE_S)
             self._write({"type": "status", **figures(crawler, self.seconds())})
@@ -130,6 +131,7 @@ class PlainLines(_Timed):
 
     async def follow(self, crawler: Crawler) -> None:
         """A line now and then."""
+        self.began = time.monotonic()
         while True:
             await asyncio.sleep(LINE_S)
             self.note(self._line(crawler))
@@ -164,6 +166,7 @@ class LiveView(_Timed):
 
     async def follow(self, crawler: Crawler) -> None:
         """Redraw a few times a second."""
+        self.began = time.monotonic()
         from rich.live import Live
 
         with Live(self._screen(crawler), auto_refresh=False, transient=True) as self.live:
