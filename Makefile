@@ -31,7 +31,7 @@ $(RUNNABLE): pyproject.toml constraints.txt
 
 $(INSTALLED): $(RUNNABLE)
 	@echo "installing what the tests need (once)"
-	@$(PIP) --editable '.[lab,deep,web,postgres,scrapy]' --group dev
+	@$(PIP) --editable '.[lab,deep,web,postgres,scrapy,cluster]' --group dev
 	@sh scripts/system-packages.sh chromium:chromium postgres:postgresql
 	@touch $@
 

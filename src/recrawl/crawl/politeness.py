@@ -86,8 +86,8 @@ class Slots:
         """What shares the delay and the holds of an URL: itself, its host with the port, or its registrable domain."""
         if self._scope == "url":
             return url
-        authority = _authority(url)
-        return authority if self._scope == "host" else _domain(authority)
+        netloc = authority_of(url)
+        return netloc if self._scope == "host" else domain_of(netloc)
 
     # -- turns
 
@@ -220,7 +220,7 @@ def _asked_for(status: int, seconds: float) -> str:
     return words if seconds <= MAX_RETRY_AFTER_S else f"{words}: held for {units.show_duration(MAX_RETRY_AFTER_S)}"
 
 
-def _authority(url: str) -> str:
+def authority_of(url: str) -> str:
     """Host and port in lower case, the port left out where it is the scheme's own; never the userinfo."""
     scheme, _, rest = url.partition("://")
     authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2].lower()
@@ -229,7 +229,7 @@ def _authority(url: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def _domain(authority: str) -> str:
+def domain_of(authority: str) -> str:
     """What its owner registered; addresses and local names as they are."""
     host = urlsplit(f"//{authority}").hostname or authority
     if addresses.is_localhost(host) or addresses.literal(host) is not None:
