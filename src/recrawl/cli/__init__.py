@@ -13,6 +13,7 @@ from importlib import import_module
 import click
 
 from recrawl import __version__
+from recrawl.cli.nearest import Suggesting
 from recrawl.cli.options import config_option
 from recrawl.errors import RecrawlError
 
@@ -44,7 +45,7 @@ COMMANDS = {
 USER_ERROR, INTERRUPTED = 2, 130
 
 
-class Commands(click.Group):
+class Commands(Suggesting):
     """Finds a command's module only when it is named or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from recrawl.cli.nearest import Suggesting
 from recrawl.cli.options import json_option
 
 
-@click.group(name="store", short_help="Move a store from one place to another.")
+@click.group(name="store", cls=Suggesting, short_help="Move a store from one place to another.")
 def command() -> None:
     """What is done with a store as a whole."""
 

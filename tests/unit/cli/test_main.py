@@ -70,6 +70,29 @@ def test_an_unknown_command_or_option_is_a_usage_error(capsys):
     assert "No such" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["rnu"], "'run'"),
+        (["Status"], "'status'"),
+        (["source"], "'sources'"),
+        (["store", "cpy", "a", "b"], "'copy'"),
+        (["run", "--budjet", "60/min"], "'--budget'"),
+        (["--confg", "x.toml", "run"], "'--config'"),
+    ],
+)
+def test_a_misspelt_command_or_option_is_answered_with_the_nearest(typed, meant, capsys):
+    assert cli.run(typed) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.count("No such") == complaint.count("Did you mean") == 1
+    assert meant in complaint.partition("Did you mean")[2]
+
+
+def test_a_command_like_no_other_is_answered_without_a_guess(capsys):
+    assert cli.run(["xyzzy"]) == 2
+    assert "No such command 'xyzzy'.\n" in capsys.readouterr().err
+
+
 def test_showing_help_imports_nothing_heavy():
     program = (
         "import sys\n"
