@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from processes import crawling, until
+from recrawl.synthweb.process import running as serving
+
 PROGRAM = [sys.executable, "-c", "from recrawl.cli import main; main()"]
 
 
@@ -122,6 +125,30 @@ def test_in_a_terminal_progress_is_a_bar(tmp_path):
     os.close(ours)
     assert running.returncode == 0
     assert "━" in drawn.decode(errors="replace")
+
+
+def test_one_round_of_an_empty_catalogue_ends_with_how_to_fill_it(tmp_path):
+    done = recrawl("run", "--once", "--store", tmp_path / "recrawl.db")
+    assert done.returncode == 0, done.stderr
+    assert "recrawl add URL" in done.stdout
+    assert "recrawl import FILE" in done.stdout
+
+
+def test_a_run_on_an_empty_catalogue_says_so_and_fetches_what_is_added_meanwhile(tmp_path):
+    def said():
+        return [json.loads(line) for line in (tmp_path / "output.txt").read_text().splitlines() if line[:1] == "{"]
+
+    def fetches():
+        shown = recrawl("status", "--json", cwd=tmp_path)
+        return json.loads(shown.stdout)["day"]["crawls"]
+
+    with serving("--sources", 1) as web, crawling(tmp_path, "run", "--json", "--allow-private") as child:
+        until(lambda: any(each["type"] == "note" and "recrawl add URL" in each["text"] for each in said()), 60.0)
+        assert recrawl("add", *web.urls(), cwd=tmp_path).returncode == 0
+        until(lambda: fetches() > 0, 60.0)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(30.0) == 0
+    assert said()[-1]["crawls"] > 0
 
 
 def test_help_takes_less_than_a_fifth_of_a_second_of_processor_time():

@@ -38,6 +38,10 @@ class Face(Protocol):
         """Something a person should know now."""
         ...
 
+    def hint(self, text: str) -> None:
+        """What to do where there is nothing to fetch; of no use once something has been."""
+        ...
+
     def end(self, crawler: Crawler) -> None:
         """The summary."""
         ...
@@ -106,6 +110,10 @@ class JsonLines(_Timed):
         """As an object."""
         self._write({"type": "note", "text": text})
 
+    def hint(self, text: str) -> None:
+        """As a note."""
+        self.note(text)
+
     def end(self, crawler: Crawler) -> None:
         """The summary."""
         self._write({"type": "summary", **figures(crawler, self.seconds())})
@@ -141,6 +149,10 @@ class PlainLines(_Timed):
         self.out.write(text + "\n")
         self.out.flush()
 
+    def hint(self, text: str) -> None:
+        """As a note."""
+        self.note(text)
+
     def end(self, crawler: Crawler) -> None:
         """The last line."""
         self.note("done: " + self._line(crawler))
@@ -162,7 +174,7 @@ class LiveView(_Timed):
     def __init__(self) -> None:
         super().__init__()
         self.live: Live | None = None
-        self.remark = ""
+        self.remark = self.advice = ""
 
     async def follow(self, crawler: Crawler) -> None:
         """Redraw a few times a second."""
@@ -177,6 +189,10 @@ class LiveView(_Timed):
     def note(self, text: str) -> None:
         """Under the figures."""
         self.remark = text
+
+    def hint(self, text: str) -> None:
+        """Under the figures, until something has been fetched."""
+        self.advice = text
 
     def end(self, crawler: Crawler) -> None:
         """The summary stays on the screen."""
@@ -196,8 +212,8 @@ class LiveView(_Timed):
         trouble = crawler.tally.trouble
         if trouble:
             parts.append(Text(f"nothing is fetched: {trouble}", style="bold dark_orange"))
-        if self.remark:
-            parts.append(Text(self.remark, style="bold"))
+        advice = "" if crawler.tally.crawls else self.advice
+        parts.extend(Text(each, style="bold") for each in (advice, self.remark) if each)
         return Group(*parts)
 
     def _summary(self, crawler: Crawler) -> Any:

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from recrawl.cli.live import Face
     from recrawl.config import Config
     from recrawl.crawl.pipeline import Crawler
+    from recrawl.store.base import Store
 
 EXIT_INTERRUPTED = 130
 PATIENCE_S = 6.0
+EMPTY = "the catalogue is empty: add sources with `recrawl add URL` or `recrawl import FILE`"
+IDLE = "no source is active: `recrawl sources` lists them, `recrawl pause --resume TARGET` takes a pause back"
 
 
 @click.command(name="run", short_help="Crawl, within the budget, until stopped.")
@@ -85,6 +88,7 @@ def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serv
     try:
         store.claim(wiring.owner(), clock.now())
         show.begin(config)
+        _advise(store, once, show)
         page = None
         if serve_port is not None:
             from recrawl.cli.serve import beside
@@ -98,6 +102,14 @@ def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serv
         asyncio.run(_crawl(crawler, until, once, show, page))
     finally:
         store.close()
+
+
+def _advise(store: Store, once: bool, show: Face) -> None:
+    """Say what to do if there is nothing to fetch: waiting for it looks like work."""
+    if store.count(state="active"):
+        return
+    waiting = "" if once else "; they are fetched as soon as they are there"
+    show.hint(IDLE if store.count() else EMPTY + waiting)
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from recrawl.cli.live import JsonLines, LiveView, PlainLines
+from recrawl.cli.run_ import EMPTY, _advise
+from recrawl.config import Config
+from recrawl.crawl.tally import Tally
+from recrawl.store.base import Source
+from recrawl.store.sqlite import SqliteStore
+
+
+def crawler(**counts):
+    return SimpleNamespace(tally=Tally(**counts), purse=SimpleNamespace(spent=0.0, per_second=1.0))
+
+
+def drawn(view, crawler):
+    out = io.StringIO()
+    Console(file=out, width=120).print(view._screen(crawler))
+    return out.getvalue()
+
+
+@pytest.fixture
+def store(tmp_path):
+    with SqliteStore(tmp_path / "recrawl.db") as opened:
+        yield opened
+
+
+def advice(store, once=False):
+    out = io.StringIO()
+    _advise(store, once, PlainLines(out))
+    return out.getvalue()
+
+
+def test_an_empty_catalogue_is_met_with_how_to_fill_it(store):
+    assert "recrawl add URL" in advice(store)
+    assert "recrawl import FILE" in advice(store)
+    assert "as soon as they are there" in advice(store)
+    assert "as soon as they are there" not in advice(store, once=True)
+
+
+def test_a_catalogue_that_is_all_paused_is_met_with_how_to_resume(store):
+    store.add([Source(url="https://example.org/feed", state="paused")])
+    assert "recrawl pause --resume" in advice(store)
+    assert "recrawl add" not in advice(store)
+
+
+def test_a_catalogue_with_something_to_fetch_needs_no_advice(store):
+    store.add([Source(url="https://example.org/feed"), Source(url="https://example.com/feed", state="paused")])
+    assert advice(store) == ""
+
+
+def test_for_programs_a_hint_is_a_note():
+    out = io.StringIO()
+    JsonLines(out).hint(EMPTY)
+    assert json.loads(out.getvalue()) == {"type": "note", "text": EMPTY}
+
+
+def test_the_live_view_drops_a_hint_once_something_is_fetched():
+    view = LiveView()
+    view.begin(Config())
+    view.hint(EMPTY)
+    assert "recrawl add URL" in drawn(view, crawler())
+    assert "recrawl add URL" not in drawn(view, crawler(crawls=1))
