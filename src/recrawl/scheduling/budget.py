@@ -119,6 +119,9 @@ class TimedBucket(_Purse):
     Between any two moments a and b at most burst + per_second·(b − a) is spent. Time is counted in whole nanoseconds
     of the caller's clock; a clock that steps back brings nothing until it has caught up.
 
+    Rate and burst may change and run out (:meth:`allot`): then at most the largest burst + ∫ rate dt is spent between
+    any two moments, and nothing from the moment it runs out, however late that is noticed.
+
     >>> bucket = TimedBucket(per_second=2, burst=10, now=100.0)
     >>> bucket.fill(101.5)
     >>> bucket.affordable()
@@ -130,6 +133,37 @@ class TimedBucket(_Purse):
         super().__init__(rate.denominator * NANOSECONDS, exact("burst", burst), exact("balance", balance))
         self._rate = rate
         self._filled_ns = _nanoseconds(now)
+        self._until_ns: int | None = None
+
+    def allot(self, per_second: Amount, burst: Amount, now: float, until: float = math.inf) -> None:
+        """From `now` on another rate and burst hold, and from `until` on (-inf: at once) nothing does.
+
+        What was saved up at the old rate stays, as far as the new burst holds it.
+
+        >>> bucket = TimedBucket(per_second=2, burst=10, now=100.0)
+        >>> bucket.allot(per_second=1, burst=4, now=105.0, until=107.0)
+        >>> bucket.balance, bucket.fill(107.0), bucket.balance
+        (4.0, None, 0.0)
+        """
+        rate, most = exact("per_second", per_second), exact("burst", burst)
+        self.fill(now)
+        end = None if until == math.inf else self._filled_ns if until == -math.inf else _nanoseconds(until, "until")
+        # The unit is chosen anew, or many rates would make it ever smaller; a broken one of the balance is dropped.
+        scale = math.lcm(rate.denominator * NANOSECONDS, most.denominator)
+        balance, self._scale = self._balance * scale // self._scale, scale
+        self._rate, self._until_ns, self._capacity = rate, end, self._units(most)
+        self._balance = min(balance, self._capacity)
+        self._expire()
+
+    @property
+    def per_second(self) -> float:
+        """Tokens a second, as of the last :meth:`fill`; 0 once it has run out."""
+        return 0.0 if self.run_out else float(self._rate)
+
+    @property
+    def run_out(self) -> bool:
+        """Whether nothing is there any more, as of the last :meth:`fill`."""
+        return self._until_ns is not None and self._filled_ns >= self._until_ns
 
     def fill(self, now: float) -> None:
         """Let the clock reach `now`, in seconds."""
@@ -138,14 +172,20 @@ class TimedBucket(_Purse):
             income = (moment - self._filled_ns) * self._units(self._rate / NANOSECONDS)
             self._balance = min(self._balance + income, self._capacity)
             self._filled_ns = moment
+            self._expire()
+
+    def _expire(self) -> None:
+        if self.run_out:
+            self._balance = 0
 
     def spend_all(self) -> None:
         """Take all there is."""
         self._balance = 0
 
     def put_back(self, cost: Amount = 1) -> None:
-        """Return what was taken and not used; never more than can be saved up."""
+        """Return what was taken and not used; never more than can be saved up, and nothing once it has run out."""
         self._balance = min(self._balance + self._price(cost), self._capacity)
+        self._expire()
 
     def widen(self, burst: Amount) -> None:
         """Let at least so many tokens be saved up: what a single crawl costs must fit."""
@@ -160,15 +200,17 @@ class TimedBucket(_Purse):
         if price > self._capacity or per_ns == 0:
             return math.inf
         moment = self._filled_ns + -(-(price - self._balance) // per_ns)
+        if self._until_ns is not None and moment >= self._until_ns:
+            return math.inf
         seconds = moment / NANOSECONDS
         while _nanoseconds(seconds) < moment:
             seconds = math.nextafter(seconds, math.inf)
         return seconds
 
 
-def _nanoseconds(now: float) -> int:
+def _nanoseconds(now: float, argument: str = "now") -> int:
     if not math.isfinite(now):
-        raise ParameterError("now", "a finite time in seconds", now)
+        raise ParameterError(argument, "a finite time in seconds", now)
     return int(Fraction(now) * NANOSECONDS)
 
 

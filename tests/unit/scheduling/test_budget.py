@@ -145,3 +145,55 @@ def test_the_price_rises_while_too_much_is_spent_and_falls_while_too_little_is()
 def test_a_controller_refuses_what_makes_no_sense(arguments):
     with pytest.raises(ParameterError):
         PriceController(*arguments)
+
+
+def test_an_allotment_replaces_rate_and_burst_from_now_on():
+    bucket = TimedBucket(2, 10, now=100.0)
+    bucket.allot(1, 20, now=103.0)
+    assert bucket.balance == 6, "what was saved up at the old rate stays"
+    bucket.fill(105.0)
+    assert bucket.balance == 8
+    bucket.allot(1, 3, now=105.0)
+    assert bucket.balance == bucket.capacity == 3, "as far as the new burst holds it"
+
+
+def test_an_allotment_runs_out_and_stays_out_until_the_next():
+    bucket = TimedBucket(0, 0, now=100.0)
+    bucket.allot(1, 5, now=100.0, until=110.0)
+    bucket.fill(109.0)
+    assert (bucket.balance, bucket.per_second, bucket.run_out) == (5, 1, False)
+    assert bucket.ready_at(6) == float("inf")
+    bucket.fill(110.0)
+    bucket.put_back(3)
+    bucket.fill(200.0)
+    assert (bucket.balance, bucket.per_second, bucket.run_out) == (0, 0, True)
+    bucket.allot(1, 5, now=200.0)
+    bucket.fill(202.0)
+    assert bucket.affordable() == 2
+
+
+@pytest.mark.parametrize("until", [100.0, 99.0, float("-inf")])
+def test_an_allotment_that_has_run_out_already_leaves_nothing(until):
+    bucket = TimedBucket(1, 5, now=90.0)
+    bucket.allot(1, 5, now=100.0, until=until)
+    bucket.fill(200.0)
+    assert (bucket.balance, bucket.ready_at(), bucket.run_out) == (0, float("inf"), True)
+
+
+def test_a_token_that_would_come_too_late_never_comes():
+    bucket = TimedBucket(Fraction(1, 10), 5, now=100.0)
+    bucket.allot(Fraction(1, 10), 5, now=100.0, until=109.0)
+    assert bucket.ready_at() == float("inf")
+    bucket.allot(Fraction(1, 10), 5, now=100.0, until=111.0)
+    assert bucket.ready_at() == 110.0
+
+
+@pytest.mark.parametrize("bad", [-1, float("nan"), float("inf")])
+def test_a_bad_allotment_is_named_and_changes_nothing(bad):
+    bucket = TimedBucket(2, 10, now=100.0)
+    for arguments, name in (((bad, 1), "per_second"), ((1, bad), "burst")):
+        with pytest.raises(ParameterError, match=name):
+            bucket.allot(*arguments, now=101.0)
+    with pytest.raises(ParameterError, match="until"):
+        bucket.allot(1, 1, now=101.0, until=float("nan"))
+    assert bucket.balance == 0
