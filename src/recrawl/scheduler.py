@@ -29,7 +29,7 @@ from recrawl.errors import ContractError, ParameterError
 from recrawl.store.base import Batch, Crawl, Price, Progress, Source, Store
 from recrawl.store.opening import open_store
 from recrawl.units import parse_duration
-from recrawl.wiring import make_decider, owner
+from recrawl.wiring import make_budget, make_decider, owner
 
 Moment = float | datetime
 ACCOUNTS_S = 60.0
@@ -103,7 +103,7 @@ class Scheduler:
             from_attributes=True,
         )
         self._write_every_s = parse_duration("write_every", write_every)
-        purse = Purse(self._config.budget_per_s, self._config.burst_requests, self.clock)
+        purse = Purse(make_budget(self._config), self.clock)
         self._store = open_store(str(store)) if isinstance(store, str | Path) else store
         now = self.clock.now()
         self._store.claim(owner(), now)
@@ -158,7 +158,7 @@ class Scheduler:
                 edits.append(there[each.id])
         if edits:
             self._store.edit(edits)
-        self._decider.admit([there[number] for number in ids], self._store.progress(ids))
+        self._decider.admit([there[number] for number in ids], self.clock.now(), self._store.progress(ids))
         self._tried = None
         return {line.url: each.new for line, each in zip(wanted, added, strict=True)}
 
@@ -191,7 +191,7 @@ class Scheduler:
         self._decider.dismiss([line.id])
         intent = self._flying.pop(str(key), None)
         if intent is not None:
-            self._decider.leave_hosts([intent], self.clock.now())
+            self._decider.give_back([intent], self.clock.now())
         return True
 
     def refresh(self) -> bool:
@@ -203,7 +203,7 @@ class Scheduler:
         removed, edited = self._store.removed(since), self._store.sources(since_revision=since)
         self._revision = revision
         self._decider.dismiss(removed)
-        self._decider.admit(edited, self._store.progress([line.id for line in edited]))
+        self._decider.admit(edited, self.clock.now(), self._store.progress([line.id for line in edited]))
         self._tried = None
         return True
 

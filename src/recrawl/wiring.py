@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
+from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.gate import GatedTransport
@@ -74,19 +75,38 @@ def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
     return Outlets(store, wanted, clock)
 
 
+def make_budget(config: Config) -> Allotment:
+    """What may be spent, for as long as the program runs."""
+    return Allotment(config.budget_per_s, config.burst_requests)
+
+
 def make_crawler(
-    config: Config, store: Store, *, clock: Clock | None = None, transport: Transport | None = None
+    config: Config,
+    store: Store,
+    *,
+    clock: Clock | None = None,
+    transport: Transport | None = None,
+    allotted: bool = False,
+    outlets: Outlets | None = None,
+    sweeps: bool = True,
 ) -> Crawler:
-    """A crawler over a store, ready to run on an event loop. The store is claimed by the caller."""
+    """A crawler over a store, ready to run on an event loop. The store is claimed by the caller.
+
+    Parameters
+        transport: what requests leave by; by default HTTP
+        allotted: there is nothing to spend before the first `Crawler.allot`; by default the budget of the settings
+        outlets: where what is found goes; by default where the settings say
+        sweeps: whether it drops what is past its time
+    """
     timer = clock or SystemClock()
     revision = store.revision()
     slots = Slots(config.politeness, timer.now(), random.Random())
     decider = make_decider(config, store, slots, timer.now())
-    purse = Purse(config.budget_per_s, config.burst_requests, timer)
+    budget = None if allotted else make_budget(config)
+    purse = Purse(budget, timer)
+    gate = GatedTransport(transport or HttpTransport(config.fetch, timer), budget, timer)
     courier = Courier(
-        GatedTransport(
-            transport or HttpTransport(config.fetch, timer), config.budget_per_s, config.burst_requests, timer
-        ),
+        gate,
         RobotsCache(config.fetch.user_agent, store.robots),
         slots,
         purse,
@@ -100,12 +120,13 @@ def make_crawler(
         readers=Readers(),
         store=store,
         purse=purse,
+        gate=gate,
         clock=timer,
-        outlets=make_outlets(config, store, timer),
+        outlets=outlets or make_outlets(config, store, timer),
         pace=Pace(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
         reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
         revision=revision,
-        keep=Keep.of(config.retention),
+        keep=Keep.of(config.retention) if sweeps else None,
     )
 
 
@@ -140,6 +161,7 @@ def install_event_loop() -> None:
 __all__: Sequence[str] = [
     "give_memory_back",
     "install_event_loop",
+    "make_budget",
     "make_crawler",
     "make_decider",
     "make_outlets",

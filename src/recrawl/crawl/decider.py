@@ -21,10 +21,11 @@ from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.kernels.continuous_index import continuous_index
 from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.records import FloatArray, IntArray, Visits
-from recrawl.store.base import Progress, Settlement, Source
+from recrawl.store.base import Hold, Progress, Settlement, Source
 
 AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
+_NOBODY, _NOWHERE = Source(url=""), Progress(source=0)
 
 
 class Decider:
@@ -39,6 +40,8 @@ class Decider:
         self._by_url: dict[str, int] = {}
         self._group: dict[str, int] = {}
         self._keys: list[str] = []
+        self._residents: dict[int, int] = {}
+        """Per group, how many sources of the catalogue it has."""
         self._busy: dict[int, int] = {}
         self._dearest = 1.0
         self.once = False
@@ -66,30 +69,78 @@ class Decider:
         for each in self._progress:
             each.belief = b""  # the policy has it now
 
-    def admit(self, sources: Sequence[Source], progress: Iterable[Progress] = ()) -> None:
-        """Take in new sources, and changes to known ones."""
-        known = {each.source: each for each in progress}
-        fresh = [source for source in sources if source.id not in self._number]
+    def admit(
+        self, sources: Sequence[Source], now: float, progress: Iterable[Progress] = (), holds: Iterable[Hold] = ()
+    ) -> None:
+        """Take in new sources, and changes to known ones.
+
+        New ones may have a past (`progress`): somebody else has crawled them, and their hosts, up to this moment. A
+        host that had no source here before counts as visited now, and `holds` of others are kept to.
+        """
         for source in sources:
             if source.id in self._number:
-                self._amend(self._number[source.id], source)
+                self._amend(self._number[source.id], source, now)
+        fresh = [source for source in sources if source.id not in self._number]
         if not fresh:
             return
+        known = {each.source: self._believable(each, now) for each in progress}
         first = len(self._sources)
+        strangers = {key for key in map(self.slots.key_of, (s.url for s in fresh)) if not self._lives_here(key)}
         for source in fresh:
             self._enter(source, known.get(source.id) or Progress(source=source.id))
         ids = self.policy.add(len(fresh), groups=np.array(self._host[first:], np.int64))
         self._configure(ids)
         self._recall(np.array([n for n in ids.tolist() if self._progress[n].last is not None], np.int64))
         self._hold_back(ids)
+        self._respect(ids.tolist(), strangers, holds, now)
+        for number in ids.tolist():
+            self._progress[number].belief = b""  # the policy has it now
+
+    def _respect(self, numbers: list[int], strangers: set[str], holds: Iterable[Hold], now: float) -> None:
+        """Spare the hosts of newcomers what others have asked of them."""
+        keys = {n: self._keys[self._host[n]] for n in numbers}
+        for number, key in keys.items():
+            progress = self._progress[number]
+            if key in strangers and (progress.last is not None or progress.failures):
+                self.slots.visited(key, now)
+        theirs = set(keys.values())
+        self.slots.recall([hold for hold in holds if hold.host in theirs], now)
+        busy = [group for group in {self._host[n] for n in numbers} if self._host_free_at(group, now) > now]
+        if busy:
+            self._hold_hosts(busy, now)
+
+    def knows(self, id: int) -> bool:
+        """Whether a source is in the catalogue, by the store's id."""
+        return id in self._number
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts (URLs, domains: the scope) the catalogue's sources are on."""
+        return len(self._residents)
 
     def dismiss(self, ids: Iterable[int]) -> None:
         """Sources were removed from the catalogue."""
         for store_id in ids:
             number = self._number.pop(store_id, None)
             if number is not None:
-                self._by_url.pop(self._sources[number].url, None)
-                self.policy.remove(np.array([number]))
+                self._leave(number)
+                self._bury([number])
+
+    def _leave(self, number: int) -> None:
+        url, group = self._sources[number].url, self._host[number]
+        if self._by_url.get(url) == number:
+            del self._by_url[url]
+        self._residents[group] -= 1
+        if not self._residents[group]:
+            del self._residents[group]
+        self._granted.pop(number, None)
+        self.policy.remove(np.array([number]))
+
+    def _bury(self, numbers: Iterable[int]) -> None:
+        """Forget what is known of removed sources, unless a visit to them is under way."""
+        for number in numbers:
+            if number not in self._flying and not self._here(number):
+                self._sources[number], self._progress[number] = _NOBODY, _NOWHERE
 
     def __len__(self) -> int:
         return len(self._number)
@@ -163,6 +214,7 @@ class Decider:
             self.policy.release(np.array([intent.number for intent in intents]))
             self._flying.difference_update(intent.number for intent in intents)
             self.leave_hosts(intents, now)
+            self._bury(intent.number for intent in intents)
 
     def visits_host(self, url: str) -> bool:
         """Whether any source is, or was, of the host of an URL."""
@@ -182,7 +234,7 @@ class Decider:
         """Take in what visits led to, whoever made them."""
         self._teach(numbers, [each.lesson for each in settled], now)
         for number, each in zip(numbers, settled, strict=True):
-            self._take_over(number, each)
+            self._take_over(number, each, now)
         alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._here(n)]
         if alive:
             until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
@@ -192,6 +244,7 @@ class Decider:
         self._schedule(numbers)
         settlements = [each.settlement for each in settled]
         self._write_down(settlements)
+        self._bury(numbers)
         return settlements
 
     def _teach(self, numbers: list[int], lessons: list[Lesson], now: float) -> None:
@@ -213,7 +266,7 @@ class Decider:
                 visits = Visits(ids, now, failed=np.ones(len(some), dtype=bool))
             self.policy.observe(visits)
 
-    def _take_over(self, number: int, settled: Settled) -> None:
+    def _take_over(self, number: int, settled: Settled, now: float) -> None:
         """Make what the visit led to the present state; a move onto a known URL retires the source instead."""
         settlement = settled.settlement
         self._progress[number] = settlement.progress
@@ -229,7 +282,7 @@ class Decider:
             settlement.source = source
             settlement.events = [*settlement.events[:-1], source_event(source, "retired", settlement.crawl.at)]
             settled.hold_until = math.inf
-        self._amend(number, source)
+        self._amend(number, source, now)
 
     def _schedule(self, numbers: list[int]) -> None:
         """Write beliefs, due time and the learner's record into the progress of sources."""
@@ -293,7 +346,9 @@ class Decider:
         number = len(self._sources)
         self._sources.append(source)
         self._progress.append(progress)
-        self._host.append(self._group_of(source.url))
+        group = self._group_of(source.url)
+        self._host.append(group)
+        self._residents[group] = self._residents.get(group, 0) + 1
         self._number[source.id] = number
         self._by_url[source.url] = number
 
@@ -305,15 +360,19 @@ class Decider:
             self._keys.append(key)
         return group
 
-    def _amend(self, number: int, source: Source) -> None:
+    def _lives_here(self, key: str) -> bool:
+        return self._group.get(key) in self._residents
+
+    def _amend(self, number: int, source: Source, now: float) -> None:
         """A known source has a new line in the catalogue."""
         before = self._sources[number]
         self._sources[number] = source
         if source.url != before.url:
-            self._by_url.pop(before.url, None)
+            if self._by_url.get(before.url) == number:
+                del self._by_url[before.url]
             self._by_url[source.url] = number
             if self._group_of(source.url) != self._host[number]:
-                self._reseat(number)
+                self._reseat(number, now)
                 return
         terms = ("importance", "half_life", "max_age", "cost", "wanted")
         if any(getattr(source, name) != getattr(before, name) for name in terms):
@@ -321,15 +380,13 @@ class Decider:
         if source.state != before.state and number not in self._flying:
             self._hold_back(np.array([number]))
 
-    def _reseat(self, number: int) -> None:
+    def _reseat(self, number: int, now: float) -> None:
         """A source moved to another host: the policy gets it anew, with all that was learned."""
-        ids = np.array([number])
         source, progress = self._sources[number], self._progress[number]
-        progress.belief = self.policy.rows(ids)[0]
-        self.policy.remove(ids)
+        progress.belief = self.policy.rows(np.array([number]))[0]
         del self._number[source.id]
-        self._by_url.pop(source.url, None)
-        self.admit([source], [progress])
+        self._leave(number)
+        self.admit([source], now, [progress])
 
     def _configure(self, ids: IntArray) -> None:
         chosen = [self._sources[n] for n in ids.tolist()]
@@ -352,11 +409,11 @@ class Decider:
 
     def _grant(self, numbers: list[int]) -> None:
         """Crawls that were asked for have been made, whatever came of them."""
-        asked = [n for n in numbers if self._sources[n].wanted > self._granted.get(n, 0.0)]
+        here = [n for n in numbers if self._here(n)]
+        asked = [n for n in here if self._sources[n].wanted > self._granted.get(n, 0.0)]
         self._granted.update((n, self._sources[n].wanted) for n in asked)
-        here = [n for n in asked if self._here(n)]
-        if here:
-            self._configure(np.array(here))
+        if asked:
+            self._configure(np.array(asked))
 
     def _recall(self, ids: IntArray) -> None:
         """Give the policy back what it knew of sources."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,11 +20,13 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.config import HintSwitches, QuietHours, quiet_until
 from recrawl.crawl import renaming
+from recrawl.crawl.allowance import Allotment, either
 from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.feedback import Ear
 from recrawl.crawl.findings import UnreadableError
 from recrawl.crawl.freight import Freight, Load
+from recrawl.crawl.gate import GatedTransport
 from recrawl.crawl.intents import Intent, Visit
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.purse import Purse
@@ -32,7 +35,7 @@ from recrawl.crawl.reading import Document
 from recrawl.crawl.settling import settle
 from recrawl.crawl.tally import Tally
 from recrawl.errors import StoreError, StoreTakenError
-from recrawl.store.base import Batch, Keep, Price, Settlement, Store, item_key, keys_in
+from recrawl.store.base import Batch, Hold, Keep, Price, Progress, Settlement, Source, Store, item_key, keys_in
 
 Answer = TypeVar("Answer")
 LAUNCH_S = 0.004
@@ -99,6 +102,7 @@ class Crawler:
         readers: Readers,
         store: Store,
         purse: Purse,
+        gate: GatedTransport,
         clock: Clock,
         outlets: Outlets,
         pace: Pace | None = None,
@@ -107,7 +111,8 @@ class Crawler:
         keep: Keep | None = None,
     ) -> None:
         self._decider, self._courier, self._readers = decider, courier, readers
-        self._store, self._purse, self._clock, self._outlets = store, purse, clock, outlets
+        self._store, self._clock, self._outlets = store, clock, outlets
+        self._purse, self._gate = purse, gate
         self._pace, self._reading = pace or Pace(), reading or Reading()
         self._revision, self._keep = revision, keep
         self._freight = Freight()
@@ -115,6 +120,9 @@ class Crawler:
         self._alone = asyncio.Semaphore(1)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._visits: set[asyncio.Task[None]] = set()
+        self._under_way: Counter[int] = Counter()
+        self._postponed: set[int] = set()
+        self._edits = asyncio.Lock()
         self._finished: list[Visit] = []
         self._left_hosts: list[Intent] = []
         self._news = asyncio.Event()
@@ -156,6 +164,46 @@ class Crawler:
     def purse(self) -> Purse:
         """What it may spend."""
         return self._purse
+
+    def allot(self, per_second: float, burst: float, until: float) -> None:
+        """What may be spent from now on, tokens per second and tokens, until a moment by the crawler's clock.
+
+        From then on nothing new is chosen, and what waits to be sent waits for the next allotment. Called on the
+        event loop; instead of a budget for the whole run, or after it.
+        """
+        allotment = Allotment(per_second, burst, until)
+        self._purse.allot(allotment)
+        self._gate.allot(allotment)
+        self._room.set()
+
+    @property
+    def allotment(self) -> Allotment:
+        """What may be spent now; nothing once it has run out."""
+        return self._purse.allotment
+
+    @property
+    def price(self) -> float:
+        """What the last token bought; NaN before the first."""
+        return self._decider.policy.price
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts its sources are on."""
+        return self._decider.hosts
+
+    @property
+    def dearest(self) -> float:
+        """What the dearest crawl of the catalogue costs: a smaller burst never pays for it."""
+        return self._decider.dearest()
+
+    def under_way(self) -> set[int]:
+        """Ids of the sources that are being visited, or whose visit has not been committed yet."""
+        return set(self._under_way)
+
+    async def refresh(self) -> None:
+        """Follow edits of the catalogue now; afterwards nothing new is started for a source that was removed."""
+        async with self._edits:
+            await self._follow_edits()
 
     def stop(self) -> None:
         """Start nothing new; `run` returns when what is under way is done."""
@@ -237,6 +285,7 @@ class Crawler:
         if intents:
             self._purse.spend(self._decider.cost(intents))
         for intent in intents:
+            self._under_way[intent.source.id] += 1
             self._spawn(self._visit(intent))
         self.tally.in_flight, self.tally.sources = len(self._visits), len(self._decider)
         return 0.0, len(intents)
@@ -244,11 +293,7 @@ class Crawler:
     async def _nap(self, seconds: float) -> None:
         """Wait, but no longer than until a visit ends."""
         self._room.clear()
-        waiter = asyncio.ensure_future(self._room.wait())
-        timer = asyncio.ensure_future(self._clock.sleep(seconds))
-        await asyncio.wait((waiter, timer), return_when=asyncio.FIRST_COMPLETED)
-        waiter.cancel()
-        timer.cancel()
+        await either(self._room.wait(), self._clock.sleep(seconds))
         if seconds > LAUNCH_S and not self._stopping.is_set():
             await asyncio.sleep(LAUNCH_S)
 
@@ -370,6 +415,7 @@ class Crawler:
         await self._persist(lambda: self._store.commit(batch))
         self._decider.forget_records(settlements)
         for visit, settlement in zip(visits, settlements, strict=True):
+            self._landed(visit.intent)
             self.tally.add(visit, settlement)
             if visit.alone:
                 self._alone.release()
@@ -378,6 +424,11 @@ class Crawler:
         self.tally.price, self.tally.spent = self._decider.policy.price, self._purse.spent
         self._outlets.notify()
         self._room.set()
+
+    def _landed(self, intent: Intent) -> None:
+        self._under_way[intent.source.id] -= 1
+        if not self._under_way[intent.source.id]:
+            del self._under_way[intent.source.id]
 
     def _look_up(self, visits: list[Visit]) -> None:
         """What settling needs to know from the store: which items are new, what a changed page looked like."""
@@ -447,21 +498,42 @@ class Crawler:
         while True:
             await self._clock.sleep(self._pace.watch_s)
             try:
-                await self._follow_edits()
+                await self.refresh()
             except StoreError as error:
                 self._log.warning("the catalogue could not be read", reason=str(error))
 
     async def _follow_edits(self) -> None:
-        revision = await self._in_store(self._store.revision)
-        if revision == self._revision:
+        """Take in what changed. A source that comes back while its last visit is under way waits for the end of it."""
+        revision, since, back = await self._in_store(self._store.revision), self._revision, self._back()
+        if revision == since and not back:
             return
-        since = self._revision
-        edited = await self._in_store(lambda: self._store.sources(since_revision=since))
-        removed = await self._in_store(lambda: self._store.removed(since))
+        edited, removed = await self._in_store(lambda: self._edited(since, back))
         self._revision = revision
         self._decider.dismiss(removed)
-        self._decider.admit(edited)
+        self._postponed = (self._postponed - set(back) - set(removed)) | {
+            source.id for source in edited if source.id in self._under_way and not self._decider.knows(source.id)
+        }
+        edited = [source for source in edited if source.id not in self._postponed]
+        fresh = [source.id for source in edited if not self._decider.knows(source.id)]
+        now = self._clock.now()
+        progress, holds = await self._in_store(lambda: self._past(fresh, now))
+        self._decider.admit(edited, now, progress, holds)
         self._room.set()
+
+    def _back(self) -> list[int]:
+        """Postponed sources whose visits are over."""
+        return [id for id in self._postponed if id not in self._under_way]
+
+    def _edited(self, since: int, back: list[int]) -> tuple[list[Source], list[int]]:
+        """Lines of the catalogue that changed, with those that were postponed, and ids of those removed."""
+        edited = self._store.sources(since_revision=since)
+        listed = {source.id for source in edited}
+        edited += self._store.sources(ids=[id for id in back if id not in listed]) if back else []
+        return edited, self._store.removed(since)
+
+    def _past(self, ids: list[int], now: float) -> tuple[list[Progress], list[Hold]]:
+        """What has become of sources before they came here, and of their hosts."""
+        return (list(self._store.progress(ids)), self._store.holds(now)) if ids else ([], [])
 
     async def _listen(self) -> None:
         """Hear of readers' clicks, and let them move the schedule."""

@@ -8,7 +8,8 @@ to be left alone or seems to be down.
   to `max_backoff` with every refusal in a row, lengthened by up to half at random: hosts shall not return in step.
 - A host that cannot be reached is held likewise from the second failure on: one lost packet is nobody's fault.
 - An answer of any other kind ends the count, except 5xx, which says nothing.
-- After a restart every host counts as just visited: it is free one delay after the start.
+- After a restart every host counts as just visited: it is free one delay after the start. So does a host that comes
+  from somebody else, at that moment; if it turns out to ask for a longer delay, that counts from then too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from recrawl.store.base import Hold
 
 MAX_RETRY_AFTER_S = 7 * 86_400.0
 """A host that asks for more than a week is asked again after one."""
+MAX_CRAWL_DELAY_S = 3600.0
+"""The longest delay a host may ask for between two requests."""
 _FEWEST = 1024
 """Slots are swept when there are this many, and twice as many as the last sweep left."""
 
@@ -44,6 +47,7 @@ class _Slot:
         flying: requests under way
         until, reason: a hold
         failures: in a row
+        handed_over: when somebody else had it until, if nothing has been sent to it since; -inf otherwise
     """
 
     last: float
@@ -52,6 +56,7 @@ class _Slot:
     until: float = 0.0
     reason: str = ""
     failures: int = 0
+    handed_over: float = -math.inf
 
     @property
     def free(self) -> float:
@@ -103,11 +108,16 @@ class Slots:
         if delay_s > self._delay_s and (key in self._slots or self._started + delay_s > now):
             self._slot(key, now).delay_s = delay_s
 
+    def visited(self, key: str, now: float) -> None:
+        """Somebody else may have asked it, up to this moment."""
+        slot = self._slot(key, now)
+        slot.last = slot.handed_over = max(slot.last, now)
+
     def take(self, key: str, now: float) -> None:
         """A request starts."""
         slot = self._slot(key, now)
         slot.flying += 1
-        slot.last = now
+        slot.last, slot.handed_over = now, -math.inf
 
     def done(self, key: str, now: float, delay_s: float | None = None) -> None:
         """It has ended; the next may start a delay later, or after `delay_s` if the host asks for more."""
@@ -159,11 +169,19 @@ class Slots:
         return [Hold(host=key, until=s.until, reason=s.reason, failures=s.failures) for key, s in slots]
 
     def restore(self, holds: Iterable[Hold]) -> None:
-        """Go on with the holds of an earlier run; one a clock that was ahead wrote lasts no longer than any may."""
-        latest = self._started + max(MAX_RETRY_AFTER_S, self._max_backoff_s, self._backoff_s)
+        """Go on with the holds of an earlier run."""
+        self.recall(holds, self._started)
+
+    def recall(self, holds: Iterable[Hold], now: float) -> None:
+        """Keep to stored holds that are longer than those known here.
+
+        One that a clock that was ahead wrote lasts no longer than any may.
+        """
+        latest = now + max(MAX_RETRY_AFTER_S, self._max_backoff_s, self._backoff_s)
         for hold in holds:
-            slot = self._slot(hold.host, self._started)
-            slot.until, slot.reason, slot.failures = min(hold.until, latest), hold.reason, hold.failures
+            slot = self._slot(hold.host, now)
+            if hold.until > slot.until:
+                slot.until, slot.reason, slot.failures = min(hold.until, latest), hold.reason, hold.failures
 
     # -- bookkeeping
 
@@ -181,8 +199,11 @@ class Slots:
         self._slots = {
             key: slot
             for key, slot in self._slots.items()
-            if slot.flying or slot.free + (patience if slot.failures else 0.0) > now or key in self._held
-        }  # fmt: skip
+            if slot.flying
+            or slot.free + (patience if slot.failures else 0.0) > now
+            or slot.handed_over + MAX_CRAWL_DELAY_S > now
+            or key in self._held
+        }
         self._sweep_at = max(_FEWEST, 2 * len(self._slots))
 
     def _failed(self, key: str, now: float) -> _Slot:

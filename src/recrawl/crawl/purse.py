@@ -1,4 +1,4 @@
-"""What may be spent, for those who have to wait for it: a token bucket with a queue.
+"""The budget of a running program: what new crawls may cost, and what those under way still need.
 
 Every request costs a token. Crawls are paid for when they are chosen; the requests nobody could foresee (robots.txt,
 redirects) wait here for theirs, and go before new crawls: they belong to visits that are under way.
@@ -7,59 +7,68 @@ redirects) wait here for theirs, and go before new crawls: they belong to visits
 from __future__ import annotations
 
 from recrawl.clock import Clock
-from recrawl.scheduling.budget import TimedBucket
-
-ROUNDING = 1e-6
+from recrawl.crawl.allowance import Allotment, Allowance
 
 
 class Purse:
-    """The budget of a running program. Starts empty, so that no restart can spend a token twice."""
+    """An allowance, and a count of what was spent. With `None` there is nothing before the first allotment."""
 
-    def __init__(self, per_second: float, burst: float, clock: Clock) -> None:
-        self.per_second, self.burst = per_second, burst
-        self._clock = clock
-        self._bucket = TimedBucket(per_second, burst, now=clock.now())
+    def __init__(self, budget: Allotment | None, clock: Clock) -> None:
+        self._allowance = Allowance(budget, clock)
         self.spent = 0.0
         self.waiting = 0
 
+    def allot(self, allotment: Allotment) -> None:
+        """From now on this may be spent, and nothing else."""
+        self._allowance.allot(allotment)
+
+    @property
+    def allotment(self) -> Allotment:
+        """What may be spent now."""
+        return self._allowance.allotment
+
+    @property
+    def per_second(self) -> float:
+        """Tokens a second."""
+        return self.allotment.per_second
+
+    @property
+    def burst(self) -> float:
+        """Tokens that can be saved up."""
+        return self.allotment.burst
+
     def make_room(self, cost: float) -> None:
-        """A crawl may cost so much: the burst must be able to hold it, or nothing would be bought ever again."""
-        if cost > self.burst:
-            self.burst = cost
-            self._bucket.widen(cost)
+        """A crawl may cost so much; see :meth:`Allowance.make_room`."""
+        self._allowance.make_room(cost)
 
     def available(self) -> float:
         """Tokens that may be spent on new crawls now."""
-        if self.waiting:
-            return 0.0
-        self._bucket.fill(self._clock.now())
-        return self._bucket.balance
+        return 0.0 if self.waiting else self._allowance.balance()
+
+    @property
+    def full(self) -> bool:
+        """Whether all that can be saved up is: what comes in is lost."""
+        return not self.waiting and self._allowance.balance() >= self.burst > 0.0
 
     def spend(self, amount: float) -> None:
         """Take tokens that `available` said are there."""
-        if not self._bucket.spend(amount):
-            if amount - self._bucket.balance > ROUNDING:
-                raise AssertionError("more was spent than there was")
-            self._bucket.spend_all()  # sums of fractional costs are a little off
+        self._allowance.take_counted(amount)
         self.spent += amount
 
     def give_back(self, amount: float) -> None:
         """Return what was taken for a request that was never sent."""
-        self._bucket.put_back(amount)
+        self._allowance.put_back(amount)
         self.spent -= amount
 
     def wait_s(self, amount: float = 1.0) -> float:
-        """How long until so many tokens are there."""
-        return max(self._bucket.ready_at(amount) - self._clock.now(), 0.0)
+        """How long until so many tokens are there; inf if they never will be."""
+        return self._allowance.wait_s(amount)
 
     async def pay(self, amount: float = 1.0) -> None:
         """Wait for a token, and take it."""
         self.waiting += 1
         try:
-            self._bucket.fill(self._clock.now())
-            while not self._bucket.spend(amount):
-                await self._clock.sleep(max(self.wait_s(amount), 1e-3))
-                self._bucket.fill(self._clock.now())
+            await self._allowance.draw(amount)
             self.spent += amount
         finally:
             self.waiting -= 1

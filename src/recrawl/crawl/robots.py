@@ -23,6 +23,7 @@ from collections.abc import Callable
 
 from protego import Protego
 
+from recrawl.crawl.politeness import MAX_CRAWL_DELAY_S
 from recrawl.store.base import Robots
 
 MAX_TEXT_BYTES = 500 * 1024
@@ -31,7 +32,6 @@ MIN_AGE_S = 3_600.0
 """A shorter Cache-Control is not followed: robots.txt would cost as many requests as what it governs."""
 RETRY_S = 900.0
 """After a server failed."""
-MAX_CRAWL_DELAY_S = 3_600.0
 MAX_SITEMAPS = 1_000
 MEMORY_ENTRIES = 4_096
 MEMORY_CHARACTERS = 4_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from recrawl.clock import ManualClock
+from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.gate import GatedTransport
 from recrawl.crawl.transport import Request, Response
 
@@ -26,7 +27,7 @@ def leaving(requests, per_second, burst):
     inside = Noting(clock)
 
     async def main():
-        gate = GatedTransport(inside, per_second, burst, clock)
+        gate = GatedTransport(inside, Allotment(per_second, burst), clock)
         for _ in range(requests):
             await gate.fetch(Request("http://a.example/"))
         await gate.close()
