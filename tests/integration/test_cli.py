@@ -6,17 +6,23 @@ import json
 import os
 import pty
 import resource
+import select
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from processes import crawling, until
+from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.process import running as serving
 
 PROGRAM = [sys.executable, "-c", "from recrawl.cli import main; main()"]
+LOADED_S = 240.0
+"""Within so long a crawler is at work, even if its kernels have to be compiled first."""
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
 def recrawl(*arguments, **options):
@@ -143,12 +149,65 @@ def test_a_run_on_an_empty_catalogue_says_so_and_fetches_what_is_added_meanwhile
         return json.loads(shown.stdout)["day"]["crawls"]
 
     with serving("--sources", 1) as web, crawling(tmp_path, "run", "--json", "--allow-private") as child:
-        until(lambda: any(each["type"] == "note" and "recrawl add URL" in each["text"] for each in said()), 60.0)
+        until(lambda: any(each["type"] == "note" and "recrawl add URL" in each["text"] for each in said()), LOADED_S)
         assert recrawl("add", *web.urls(), cwd=tmp_path).returncode == 0
-        until(lambda: fetches() > 0, 60.0)
+        until(lambda: fetches() > 0, LOADED_S)
         child.send_signal(signal.SIGTERM)
         assert child.wait(30.0) == 0
     assert said()[-1]["crawls"] > 0
+
+
+class Terminal:
+    """A program with a terminal of its own, and all it has drawn there."""
+
+    def __init__(self, folder, *arguments):
+        self._ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", "LINES": "50"}
+        self.process = subprocess.Popen(
+            [*PROGRAM, *map(str, arguments)], stdout=theirs, stderr=theirs, cwd=folder, env=environment
+        )
+        os.close(theirs)
+        self._drawn = b""
+
+    def drawn(self):
+        while select.select([self._ours], [], [], 0.0)[0]:
+            try:
+                self._drawn += os.read(self._ours, 65536)
+            except OSError:  # the other end is closed
+                break
+        return self._drawn.decode(errors="replace")
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+
+def test_while_it_hands_on_one_interruption_is_answered_and_two_leave_a_terminal_as_it_was(tmp_path):
+    busy, store = tmp_path / "busy", tmp_path / "recrawl.db"
+    busy.touch()
+    options = ("--once", "--allow-private", "--exec", f"sh -c 'while [ -e {busy} ]; do sleep 0.1; done'")
+
+    def handing_on():
+        """Whether what was learned is stored, which comes last. A terminal nobody reads would hold the program up."""
+        terminal.drawn()
+        with SqliteStore(store, read_only=True) as opened:
+            return opened.shared() is not None
+
+    with serving("--sources", 1, "--rate", 100) as web:
+        assert recrawl("add", *web.urls(), cwd=tmp_path).returncode == 0
+        with closing(Terminal(tmp_path, "run", *options)) as terminal:
+            until(handing_on, LOADED_S)
+            terminal.process.send_signal(signal.SIGINT)
+            until(lambda: "stopping: handing on what was found" in terminal.drawn())
+            assert terminal.process.poll() is None
+            terminal.process.send_signal(signal.SIGINT)
+            assert terminal.process.wait(30.0) == 130
+            drawn = terminal.drawn()
+            busy.unlink()
+    assert 0 <= drawn.rfind(HIDE_CURSOR) < drawn.rfind(SHOW_CURSOR)
+    assert drawn.rstrip().endswith("recrawl: interrupted")
 
 
 def test_help_takes_less_than_a_fifth_of_a_second_of_processor_time():

@@ -46,6 +46,10 @@ class Face(Protocol):
         """The summary."""
         ...
 
+    def leave(self) -> None:
+        """Leave the terminal as it was found: the process ends now, without a summary."""
+        ...
+
 
 def face(*, as_json: bool, quiet: bool) -> Face:
     """The view that suits where the output goes; `quiet` where standard output belongs to the events."""
@@ -90,6 +94,9 @@ class _Timed:
 
     def seconds(self) -> float:
         return time.monotonic() - self.began
+
+    def leave(self) -> None:
+        """Lines leave nothing behind."""
 
 
 class JsonLines(_Timed):
@@ -199,6 +206,11 @@ class LiveView(_Timed):
         from rich.console import Console
 
         Console(highlight=False).print(self._screen(crawler))
+
+    def leave(self) -> None:
+        """Show the cursor again."""
+        if self.live is not None:
+            self.live.stop()
 
     def _screen(self, crawler: Crawler) -> Group:
         from rich.console import Group

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -54,7 +54,10 @@ def command(
 ) -> None:
     """Crawl the catalogue, within the budget, and show it happening.
 
-    Ctrl-C finishes what is under way and stops within seconds; a second one stops at once.
+    Ctrl-C or SIGTERM finishes what is under way and stops within seconds; a second one stops at once.
+
+    Exit status: 0 when it has finished, however it was asked to; 2 when it cannot go on; 130 when it was stopped at
+    once, or interrupted before it began to crawl.
     """
     from recrawl.units import parse_duration
 
@@ -129,8 +132,9 @@ async def _crawl(
     crawler: Crawler, until: float | None, once: bool, show: Face, page: Coroutine[None, None, None] | None
 ) -> None:
     loop = asyncio.get_running_loop()
+    interruption = _Interruption(crawler, show)
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _interrupt, crawler, show)
+        loop.add_signal_handler(number, interruption)
     showing = [asyncio.create_task(show.follow(crawler))]
     if page is not None:
         showing.append(asyncio.create_task(page))
@@ -143,10 +147,25 @@ async def _crawl(
         show.end(crawler)
 
 
-def _interrupt(crawler: Crawler, show: Face) -> None:
-    """The first time finish what is under way; the second time leave: what is committed is safe."""
-    if crawler.stopping:
-        sys.stdout.flush()
-        os._exit(EXIT_INTERRUPTED)
-    show.note("stopping: finishing what is under way (once more to stop at once)")
-    crawler.stop()
+class _Interruption:
+    """What Ctrl-C and SIGTERM do: one lets the run finish, whatever it is at; the next leaves it as it is."""
+
+    def __init__(self, crawler: Crawler, show: Face) -> None:
+        self._crawler, self._show, self._asked = crawler, show, False
+
+    def __call__(self) -> None:
+        if self._asked:
+            self._leave()
+        self._asked = True
+        work = "handing on what was found" if self._crawler.stopping else "finishing what is under way"
+        self._show.note(f"stopping: {work} (once more to stop at once)")
+        self._crawler.stop()
+
+    def _leave(self) -> NoReturn:
+        """End the process without waiting for anything: what is committed is safe."""
+        try:
+            self._show.leave()
+            click.echo("recrawl: interrupted", err=True)
+            sys.stdout.flush()
+        finally:
+            os._exit(EXIT_INTERRUPTED)
