@@ -123,7 +123,7 @@ class JsonLines(_Timed):
 
     def end(self, crawler: Crawler) -> None:
         """The summary."""
-        self._write({"type": "summary", **figures(crawler, self.seconds())})
+        self._write({"type": "summary", **figures(crawler, self.seconds()), "in_flight": 0})
 
     def _write(self, what: dict[str, Any]) -> None:
         import msgspec

@@ -65,3 +65,10 @@ def test_the_live_view_drops_a_hint_once_something_is_fetched():
     view.hint(EMPTY)
     assert "recrawl add URL" in drawn(view, crawler())
     assert "recrawl add URL" not in drawn(view, crawler(crawls=1))
+
+
+def test_at_the_end_nothing_is_in_flight_whatever_was_at_the_last_launch():
+    out = io.StringIO()
+    JsonLines(out).end(crawler(in_flight=3, requests=7))
+    summary = json.loads(out.getvalue())
+    assert (summary["type"], summary["in_flight"], summary["requests"]) == ("summary", 0, 7)
