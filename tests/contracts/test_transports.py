@@ -28,7 +28,11 @@ def http(fetching: Fetching) -> Transport:
     return HttpTransport(fetching, SystemClock())
 
 
-TRANSPORTS = {"http": http}
+def permitted(fetching: Fetching) -> Transport:
+    return HttpTransport(fetching, SystemClock(), permit=lambda _: "")
+
+
+TRANSPORTS = {"http": http, "permitted": permitted}
 
 
 @pytest.fixture(params=TRANSPORTS)

@@ -6,7 +6,10 @@ host with a robots.txt of its own. Each request, whichever it is,
 1. waits for its host's turn (`politeness.Slots`): one visit never gets more than the host's delay allows;
 2. is paid for beyond the `prepaid` ones (`Purse`): robots.txt and redirects spend budget too;
 3. is allowed by the robots.txt of its own host, robots.txt itself apart;
-4. passes the transport's rules on schemes and addresses.
+4. passes the transport's rules on schemes and addresses, and its permit;
+5. has the turn of whoever is responsible for its host, too, where that is another crawler (`borders`).
+
+A request counts, and costs, when something was sent for it, were it only to find that nobody answers.
 
 What belongs to the source's owner (its headers, credentials among them) is sent to the source's own origin and nowhere
 else. The courier retries nothing and reads nothing; it always comes back, with a :class:`Delivery` that says what
@@ -18,22 +21,28 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
+from uuid import uuid4
 
 from recrawl.clock import Clock
 from recrawl.config import Fetching
 from recrawl.crawl import urls
+from recrawl.crawl.borders import MARGIN_S, SEND_S, Borders, Loans, Said, Turn
 from recrawl.crawl.freight import Load
 from recrawl.crawl.http import authorisation, without_userinfo
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.robots import MAX_TEXT_BYTES, RobotsCache, Rules
-from recrawl.crawl.transport import Reason, Request, Response, Transport, TransportError
+from recrawl.crawl.transport import UNSENT, Reason, Request, Response, Transport, TransportError
 from recrawl.store.base import Hold, Robots
 
 MAX_WAIT_S = 30.0
 """For the turn of a host; whoever would wait longer comes back later."""
+ANSWER_S = 5.0
+"""Beyond that, for the answer of another crawler that waits for it."""
+SOON_S = 30.0
+"""When to come back if nobody knows better."""
 ROBOTS_REDIRECTS = 5
 """[RFC 9309, 2.3.1.2]"""
 LARGE_ROBOTS_BYTES = 32_768
@@ -52,6 +61,10 @@ class Pays(Protocol):
         """Wait until the budget has a token, and spend it."""
         ...
 
+    def give_back(self, amount: float) -> None:
+        """Tokens for what was never sent."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -60,9 +73,9 @@ class Delivery:
     Parameters
         response: the last answer, after redirects; its status may be anything
         final_url: where it came from
-        requests: how many were made, robots.txt and redirects included
+        requests: how many were made, robots.txt and redirects included; refused ones were not
         moved_to: where the permanent redirects (301, 308) at the start of the way lead, if an answer came of it
-        refused: why it was not to be fetched, in words: robots.txt, address, scheme, host busy
+        refused: why it was not to be fetched, in words: robots.txt, address, scheme, permit, host busy
         error: why there is no usable answer, in words
         reason: the same in one word, for counting
         retry_at: when asking again makes sense, Unix seconds; 0 if that is not known
@@ -88,10 +101,10 @@ class _StoppedError(Exception):
 
 @dataclass(slots=True)
 class _Visit:
-    """One visit under way: where it is, what it has cost and where permanent redirects led."""
+    """One visit under way: where it is, what is paid for, what was sent and where permanent redirects led."""
 
     url: str
-    prepaid: int
+    paid: int
     requests: int = 0
     moved_to: str = ""
     been: set[str] = field(default_factory=set)
@@ -104,6 +117,8 @@ class Courier:
     Parameters
         max_wait_s: for the turn of a host
         obey_robots: False only for sites of one's own
+        borders: which hosts are another crawler's; None if all are this one's
+        heed: told of an URL whenever the turn of its host is lent or comes back
     """
 
     def __init__(
@@ -117,11 +132,15 @@ class Courier:
         *,
         obey_robots: bool = True,
         max_wait_s: float = MAX_WAIT_S,
+        borders: Borders | None = None,
+        heed: Callable[[str], None] | None = None,
     ) -> None:
         self._transport, self._robots, self._slots = transport, robots, slots
         self._purse, self._clock = purse, clock
         self._max_redirects, self._max_bytes = fetching.max_redirects, fetching.max_size_bytes
         self._obey_robots, self._max_wait_s = obey_robots, max_wait_s
+        self._borders, self._heed, self._loans = borders, heed, Loans()
+        self._fetch_s = fetching.timeout_s
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
         self._asking: dict[str, asyncio.Future[None]] = {}
 
@@ -149,21 +168,82 @@ class Courier:
         try:
             response = await self._follow(visit, own, conditional or {})
         except _StoppedError as stop:
+            if visit.paid > max(visit.requests, prepaid):
+                self._purse.give_back(visit.paid - max(visit.requests, prepaid))
             return Delivery(None, visit.url, visit.requests, "", stop.refused, stop.error, stop.reason, stop.retry_at)
         moved = visit.moved_to if response.status < 400 else ""
         return Delivery(response, visit.url, visit.requests, moved)
 
     def drain_holds(self) -> list[Hold]:
-        """Holds to be stored."""
-        return self._slots.drain_holds()
+        """Holds to be stored: those of our own hosts."""
+        holds = self._slots.drain_holds()
+        return [hold for hold in holds if self._ours(hold.host if "://" in hold.host else f"https://{hold.host}/")]
 
     def drain_robots(self) -> list[Robots]:
-        """Copies of robots.txt to be stored."""
-        return self._robots.drain()
+        """Copies of robots.txt to be stored: those of our own hosts."""
+        return [record for record in self._robots.drain() if self._ours(f"{record.origin}/")]
 
     async def close(self) -> None:
         """Give back connections."""
+        self._loans.close()
         await self._transport.close()
+
+    # -- for other crawlers
+
+    async def lend(self, url: str, loan: str, delay_s: float = 0.0) -> Turn:
+        """Wait for the turn of an URL's host like a visit of our own, and let another crawler have it.
+
+        It is taken back if it does not come back; and given for no longer than the host is ours.
+
+        Parameters
+            loan: a name nothing else has, to give it back by
+            delay_s: that the host asks for in its robots.txt, as far as the other knows
+        """
+        if not self._ours(url):
+            return Turn("another crawler's")
+        key, asked = self._slots.key_of(url), self._clock.now()
+        if delay_s:
+            self._slots.asks(key, delay_s, asked)
+        self._loans.expect(loan)
+        try:
+            await self._turn(key)
+        except _StoppedError as stop:
+            now = self._clock.now()
+            why = self._slots.held(key, now)[1] or "its turn does not come in time"
+            return Turn(why, wait_s=max(stop.retry_at - now, 0.0))
+        finally:
+            wanted = self._loans.expected(loan)
+        usable_s = min(SEND_S, math.inf if self._borders is None else self._borders.lasts_s(url))
+        if not wanted or usable_s <= 0.0:
+            self._end_turn(key)
+            return Turn("not wanted any more" if not wanted else "another crawler's")
+        self._loans.lend(loan, url, usable_s + self._fetch_s + MARGIN_S, lambda: self._over(url))
+        self._tell(url)
+        return Turn(seconds=self._clock.now() - asked + usable_s)
+
+    def returned(self, url: str, loan: str, said: Said) -> None:
+        """A turn comes back with what came of it: in time, too late, or before it was given."""
+        key = self._slots.key_of(url)
+        if self._loans.back(loan):
+            self._end_turn(key, said.delay_s)
+        if said.failed:
+            self._slots.failed(key, said.failed, self._clock.now())
+        elif said.status is not None:
+            self._slots.answered(key, said.status, said.retry_after, self._clock.now())
+        self._tell(url)
+
+    def lent(self) -> list[str]:
+        """URLs whose hosts' turns others have now."""
+        return self._loans.urls()
+
+    def _over(self, url: str) -> None:
+        """A turn did not come back: whoever had it cannot use it any more."""
+        self._end_turn(self._slots.key_of(url))
+        self._tell(url)
+
+    def _tell(self, url: str) -> None:
+        if self._heed is not None:
+            self._heed(url)
 
     # -- the way
 
@@ -191,29 +271,70 @@ class Courier:
             visit.moved_to = target if permanent else visit.moved_to
 
     async def _send(self, request: Request, visit: _Visit, delay_s: float) -> Response:
-        """One request, in its host's turn."""
+        """One request, in its host's turn, whoever gives it."""
         if visit.load is not None:
             visit.load.drop()  # of the answer before this one
+        if self._borders is None or self._borders.ours(request.url):
+            return await self._send_in_turn(request, visit, delay_s)
+        return await self._send_abroad(request, visit, delay_s, self._borders)
+
+    async def _send_in_turn(self, request: Request, visit: _Visit, delay_s: float) -> Response:
         key = self._slots.key_of(request.url)
         await self._turn(key)
         try:
-            if visit.requests >= visit.prepaid:
+            if visit.requests >= visit.paid:
                 await self._purse.pay()
+                visit.paid += 1
             visit.requests += 1
             response = await self._transport.fetch(request)
         except TransportError as failure:
             if failure.reason in UNREACHABLE:
                 self._slots.failed(key, failure.reason, self._clock.now())
-            if failure.reason in ("address", "scheme"):
-                raise _StoppedError(refused=str(failure), reason=failure.reason) from failure
+            if failure.reason in UNSENT:
+                visit.requests -= 1
+                soon = self._clock.now() + SOON_S if failure.reason == "permit" else 0.0
+                raise _StoppedError(refused=str(failure), reason=failure.reason, retry_at=soon) from failure
             raise _StoppedError(error=str(failure), reason=failure.reason) from failure
         finally:
-            self._slots.done(key, self._clock.now(), delay_s)
-            self._wake(key)
+            self._end_turn(key, delay_s)
         self._slots.answered(key, response.status, response.headers.get("retry-after"), self._clock.now())
         return response
 
+    async def _send_abroad(self, request: Request, visit: _Visit, delay_s: float, borders: Borders) -> Response:
+        """The same in a turn that another crawler lends; it gets it back whatever happens."""
+        url, loan, said = request.url, uuid4().hex, Said(delay_s=delay_s)
+        asked = self._clock.now()
+        turn: Turn | None = None
+        try:
+            turn = await self._entered(borders, url, loan, delay_s)
+            if turn.refused:
+                raise _busy(turn.refused, self._clock.now() + (turn.wait_s or SOON_S))
+            request = replace(request, lent_until=asked + turn.seconds)
+            response = await self._send_in_turn(request, visit, delay_s)
+            said = Said(response.status, response.headers.get("retry-after"), delay_s=delay_s)
+            return response
+        except _StoppedError as stop:
+            said = Said(failed=stop.reason if stop.reason in UNREACHABLE else "", delay_s=delay_s)
+            raise
+        finally:
+            if turn is None or not turn.refused:
+                borders.leave(url, loan, said)
+
+    async def _entered(self, borders: Borders, url: str, loan: str, delay_s: float) -> Turn:
+        try:
+            async with asyncio.timeout(self._max_wait_s + ANSWER_S):
+                return await borders.enter(url, loan, delay_s)
+        except TimeoutError as error:
+            raise _busy("no answer from who visits it", self._clock.now() + SOON_S) from error
+
     # -- turns
+
+    def _ours(self, url: str) -> bool:
+        return self._borders is None or self._borders.ours(url)
+
+    def _end_turn(self, key: str, delay_s: float = 0.0) -> None:
+        self._slots.done(key, self._clock.now(), delay_s)
+        self._wake(key)
 
     async def _turn(self, key: str) -> None:
         """Wait until the host may be asked, and take the turn."""
@@ -221,9 +342,7 @@ class Courier:
         last = now + self._max_wait_s
         while (free := self._slots.free_at(key)) > now:
             if free > last and (math.isfinite(free) or now >= last):
-                why = self._slots.held(key, now)[1]
-                when = free if math.isfinite(free) else now
-                raise _StoppedError(refused=f"host busy: {why}" if why else "host busy", reason="busy", retry_at=when)
+                raise _busy(self._slots.held(key, now)[1], free if math.isfinite(free) else now)
             if math.isfinite(free):
                 await self._clock.sleep(free - now)
             else:
@@ -305,6 +424,10 @@ class Courier:
                     raise _StoppedError(error=f"robots.txt leads astray: {stop}", reason=stop.reason) from stop
                 raise
         return response
+
+
+def _busy(why: str, until: float) -> _StoppedError:
+    return _StoppedError(refused=f"host busy: {why}" if why else "host busy", reason="busy", retry_at=until)
 
 
 def _origin(url: str) -> str:

@@ -15,7 +15,7 @@ import re
 import socket
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from urllib.parse import unquote
@@ -29,7 +29,7 @@ from recrawl.crawl import addresses, unpacking
 from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.proxied import ProxiedSession
 from recrawl.crawl.transport import Request, Response, TransportError
-from recrawl.crawl.wire import Origin, Patience, Wires
+from recrawl.crawl.wire import Origin, Patience, Permit, Wires
 
 ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, "
@@ -78,6 +78,8 @@ class HttpTransport:
         ssl_context: instead of the machine's own certificates
         lookup: instead of the machine's own names
         refusal: which addresses may not be visited, instead of the rule of the settings
+        permit: asked with the URL when the request is about to be written to its connection, whatever has happened
+            since it was begun; the words it answers with, if any, are why nothing is sent
     """
 
     def __init__(
@@ -88,9 +90,10 @@ class HttpTransport:
         ssl_context: ssl.SSLContext | None = None,
         lookup: addresses.Lookup = addresses.system_lookup,
         refusal: addresses.Refusal | None = None,
+        permit: Callable[[str], str] | None = None,
     ) -> None:
         self._clock, self._fetching, self._lookup = clock, fetching, lookup
-        self._tls = ssl_context
+        self._tls, self._permit = ssl_context, permit
         self._refusal = refusal or (addresses.anywhere if fetching.allow_private else addresses.refusal)
         self._patience = Patience(fetching.timeout_s, fetching.idle_timeout_s)
         self._common = {
@@ -143,13 +146,20 @@ class HttpTransport:
             own = {"Authorization": credentials, **own}
         if self._fetching.proxy:
             _serialised(own)  # refuses what cannot be sent
-            return await self._proxy().exchange(without_userinfo(request.url), dict(own), request)
+            return await self._proxy().exchange(without_userinfo(request.url), dict(own), request, self._leave(request))
         start = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
         head = start + self._common_beside(own) + _serialised(own) + b"\r\n"
         message, body = await self._direct().exchange(
-            origin, head, request.max_bytes, cut=request.cut, load=request.load
+            origin, head, request.max_bytes, cut=request.cut, load=request.load, permit=self._leave(request)
         )
         return message.code, message.headers, body
+
+    def _leave(self, request: Request) -> Permit | None:
+        """By whose leave it is sent: another crawler's for as long as that lent its turn, else our own."""
+        until = request.lent_until
+        if until is not None:
+            return lambda: "" if self._clock.now() < until else "the turn that was lent for it is over"
+        return None if self._permit is None else partial(self._permit, without_userinfo(request.url))
 
     async def _unpacked(self, body: bytes, encoding: str, request: Request) -> bytes:
         """The body as it was before it was compressed, in the room there is."""

@@ -2,13 +2,18 @@
 
 The proxy connects and looks up names, so what it reaches is its own affair; only addresses written in URLs are checked
 on this side. All bounds on time and size are the same as without a proxy.
+
+The permit is asked when there is a connection (for https: the tunnel and TLS through it) and the request is about to be
+written to it. When the proxy passes it on is the proxy's affair.
 """
 
 from __future__ import annotations
 
 import ssl
+from contextvars import ContextVar
 
 import aiohttp
+from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError
 from multidict import CIMultiDictProxy
 
@@ -16,6 +21,19 @@ from recrawl.config import Fetching
 from recrawl.crawl import addresses, wire
 from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.transport import Request, TransportError
+
+_PERMIT: ContextVar[wire.Permit | None] = ContextVar("permit", default=None)
+"""Of the request that this task makes: aiohttp hands nothing through to where it writes."""
+
+
+class _PermittedRequest(aiohttp.ClientRequest):
+    """One that is written with permit only."""
+
+    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        permit = _PERMIT.get()
+        if permit is not None and (why := permit()):
+            raise TransportError("permit", why)
+        return await super().send(conn)  # does not pause before it has written
 
 
 class ProxiedSession:
@@ -37,6 +55,7 @@ class ProxiedSession:
             auto_decompress=False,
             trust_env=False,
             proxy=fetching.proxy,
+            request_class=_PermittedRequest,
             max_line_size=wire.MAX_LINE_BYTES,
             max_field_size=wire.MAX_FIELD_BYTES,
         )
@@ -44,9 +63,10 @@ class ProxiedSession:
         self._session._retry_connection = False
 
     async def exchange(
-        self, url: str, headers: dict[str, str], request: Request
+        self, url: str, headers: dict[str, str], request: Request, permit: wire.Permit | None = None
     ) -> tuple[int, CIMultiDictProxy[str], bytes]:
         """One request and its answer: status, headers and body, still packed."""
+        _PERMIT.set(permit)
         try:
             answer = await self._session.get(url, headers=headers, allow_redirects=False)
             try:

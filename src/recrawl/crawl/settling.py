@@ -191,7 +191,7 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
 
 def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: int) -> Settled:
     progress = msgspec.structs.replace(visit.intent.progress)
-    progress.failures += int(visit.delivery.reason != "busy")  # a host in use by others has not failed
+    progress.failures += int(visit.delivery.reason not in ("busy", "permit"))  # nobody failed: it was not our turn
     if status in BUSY:
         wait = terms.min_interval_s  # the host is held; the source is as wanted as before
     else:

@@ -2,7 +2,7 @@
 
 ::
 
-    TransportError           no usable answer; `reason` is one of REASONS
+    TransportError           no usable answer; `reason` is a `Reason`
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Literal, Protocol
 from recrawl.crawl.freight import Load
 from recrawl.errors import RecrawlError
 
-Reason = Literal["address", "dns", "connect", "tls", "timeout", "reset", "too large", "protocol", "scheme"]
+Reason = Literal["address", "dns", "connect", "tls", "timeout", "reset", "too large", "protocol", "scheme", "permit"]
+UNSENT: tuple[Reason, ...] = ("address", "scheme", "permit")
+"""Why nothing at all was sent."""
 
 
 class TransportError(RecrawlError):
@@ -35,6 +37,8 @@ class Request:
         max_bytes: of the body, before and after decompression
         cut: a longer body is cut there instead of being refused
         load: where room for a large body is asked for; None for no bound but `max_bytes`
+        lent_until: when the turn that another crawler lent for this ends, in seconds of the clock; None if it is sent
+            by leave of our own (the transport's permit)
     """
 
     url: str
@@ -42,6 +46,7 @@ class Request:
     max_bytes: int = 10_000_000
     cut: bool = False
     load: Load | None = None
+    lent_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,9 @@ _NEVER_PAUSE = 2**30
 _CONNECT_DELAY_S = 0.25
 """Between attempts at the addresses of one host [RFC 8305]."""
 
+Permit = Callable[[], str]
+"""Asked when a request is about to be written: why it must not be, in words, or nothing."""
+
 
 class Origin(NamedTuple):
     """Where to connect to."""
@@ -71,7 +74,7 @@ class Wire(asyncio.Protocol):
         """When the exchange began (or the connection became idle) and when a byte came last, by the loop's clock."""
 
     async def exchange(
-        self, head: bytes, max_bytes: int, *, cut: bool, load: Load | None = None
+        self, head: bytes, max_bytes: int, *, cut: bool, load: Load | None = None, permit: Permit | None = None
     ) -> tuple[RawResponseMessage, bytes]:
         """Send a request; the answer's head and body, still packed. TransportError, or cancelled, closes it."""
         if self._transport is None:
@@ -90,8 +93,10 @@ class Wire(asyncio.Protocol):
         )
         done = self._done = self._loop.create_future()
         self.heard = self._loop.time()
-        self._transport.write(head)
         try:
+            if permit is not None and (why := permit()):
+                raise TransportError("permit", why)
+            self._transport.write(head)
             await done
         except BaseException:
             self._parts = []  # the error refers to us, and nobody knows when the collector gets to it
@@ -251,7 +256,14 @@ class Wires:
         self._watch_s = min(max(min(patience.total_s, patience.idle_s) / 8.0, 0.01), 0.5)
 
     async def exchange(
-        self, origin: Origin, head: bytes, max_bytes: int, *, cut: bool, load: Load | None = None
+        self,
+        origin: Origin,
+        head: bytes,
+        max_bytes: int,
+        *,
+        cut: bool,
+        load: Load | None = None,
+        permit: Permit | None = None,
     ) -> tuple[RawResponseMessage, bytes]:
         """One request and its answer, over a kept connection or a new one."""
         began = self._loop.time()
@@ -261,7 +273,7 @@ class Wires:
         if self._watch is None:
             self._watch = self._loop.call_later(self._watch_s, self._look)
         try:
-            return await wire.exchange(head, max_bytes, cut=cut, load=load)
+            return await wire.exchange(head, max_bytes, cut=cut, load=load, permit=permit)
         finally:
             self._busy.discard(wire)
             if wire.reusable:

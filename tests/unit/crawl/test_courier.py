@@ -17,7 +17,7 @@ from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.robots import RETRY_S, RobotsCache
-from recrawl.crawl.transport import Request, Response, TransportError
+from recrawl.crawl.transport import Reason, Request, Response, TransportError
 from recrawl.store.base import Robots
 from servers import serving
 
@@ -66,6 +66,9 @@ class CountingPurse:
 
     async def pay(self) -> None:
         self.paid += 1
+
+    def give_back(self, amount: float) -> None:
+        self.paid -= int(amount)
 
 
 class Scene:
@@ -121,6 +124,46 @@ def test_requests_beyond_the_prepaid_are_paid_for() -> None:
     assert scene.purse.paid == 3
     assert scene.visit(A + "/c", prepaid=1).requests == 1
     assert scene.purse.paid == 3
+
+
+@pytest.mark.parametrize("reason", ["address", "scheme", "permit"])
+def test_a_request_that_was_never_sent_is_neither_counted_nor_paid_for(reason: Reason) -> None:
+    never = TransportError(reason, "not this one")
+    at_once = Scene({A + "/feed": never}, robots=False)
+    delivery = at_once.visit(A + "/feed")
+    assert (delivery.refused, delivery.reason, delivery.requests) == ("not this one", reason, 0)
+    assert at_once.purse.paid == 0
+    after_another = Scene({A + "/feed": away(B + "/b"), B + "/b": never}, robots=False)
+    assert (after_another.visit(A + "/feed").requests, after_another.purse.paid) == (1, 0)
+    assert (after_another.visit(A + "/feed", prepaid=2).requests, after_another.purse.paid) == (1, 0)
+
+
+def test_what_was_paid_for_a_request_that_was_never_sent_pays_for_the_next() -> None:
+    inside = "http://10.0.0.1/robots.txt"
+    text = "User-agent: *\nDisallow: /no"
+    stored = Robots(origin=A, fetched=START - 9e4, status=200, body=text, good=text, expires=START - 1)
+    pages: dict[str, Page] = {A + "/robots.txt": away(inside), inside: TransportError("address", "private")}
+    scene = Scene({**pages, A + "/feed": page("x")}, stored=stored)
+    delivery = scene.visit(A + "/feed")
+    assert delivery.response is not None
+    assert (delivery.requests, scene.purse.paid) == (2, 1)
+
+
+def test_a_host_that_cannot_be_reached_was_asked() -> None:
+    scene = Scene({A + "/feed": TransportError("connect", "nobody there")}, robots=False)
+    assert scene.visit(A + "/feed").requests == 1
+
+
+def test_a_visit_without_permit_comes_back_soon_and_does_not_count_against_the_host() -> None:
+    scene = Scene({A + "/robots.txt": TransportError("permit", "the lease is over"), A + "/feed": page("x")})
+    for _ in range(5):
+        delivery = scene.visit(A + "/feed")
+        assert (delivery.refused, delivery.requests) == ("the lease is over", 0)
+        assert 0.0 < delivery.retry_at - scene.clock.now() <= 60.0
+    assert scene.courier.drain_holds() == []
+    assert scene.courier.drain_robots() == []
+    del scene.web.pages[A + "/robots.txt"]
+    assert scene.visit(A + "/feed").response is not None
 
 
 def test_robots_txt_is_asked_for_once() -> None:

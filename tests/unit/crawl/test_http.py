@@ -14,7 +14,7 @@ import pytest
 import trustme
 from aiohttp import web
 
-from recrawl.clock import SystemClock
+from recrawl.clock import ManualClock, SystemClock
 from recrawl.config import Fetching
 from recrawl.crawl.http import HttpTransport, authorisation, without_userinfo
 from recrawl.crawl.transport import Request, Response, TransportError
@@ -562,6 +562,177 @@ def test_userinfo_is_cut_off_wherever_it_ends() -> None:
     assert without_userinfo("http://a@b@example.org/?x=@") == "http://example.org/?x=@"
     assert without_userinfo("http://example.org/@me") == "http://example.org/@me"
     assert authorisation("http://example.org/@me") is None
+
+
+# -- permits
+
+
+class Whim:
+    """A permit that can be withdrawn, and notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.asked: list[str] = []
+
+    def __call__(self, url: str) -> str:
+        self.asked.append(url)
+        return self.why
+
+
+def test_a_permit_is_asked_for_each_request_with_an_url_that_may_be_shown() -> None:
+    whim = Whim()
+
+    async def handler(_: web.BaseRequest) -> web.Response:
+        return web.Response(text="x")
+
+    async def scene() -> str:
+        async with serving(handler) as base:
+            transport = HttpTransport(OPEN, SystemClock(), permit=whim)
+            for path in ("/1", "/2"):
+                await transport.fetch(Request(base.replace("://", "://me:sesame@") + path))
+            await transport.close()
+            return base
+
+    base = asyncio.run(scene())
+    assert whim.asked == [base + "/1", base + "/2"]
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+def test_a_permit_withdrawn_while_connecting_keeps_every_byte_back(secure: bool) -> None:
+    """The name is looked up and the connection made while it still stood."""
+    ca, whim = trustme.CA(), Whim()
+    came: list[str] = []
+
+    def lookup(host: str, port: int) -> list[str]:
+        assert whim.asked == []
+        whim.why = "stopped meanwhile"
+        return ["127.0.0.1"]
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        came.append(request.path)
+        return web.Response(text="x")
+
+    async def scene() -> tuple[str, str]:
+        async with serving(handler, tls(ca, "named.example") if secure else None) as base:
+            url = base.replace("127.0.0.1", "named.example") + "/feed"
+            return await reason(url, lookup=lookup, permit=whim, ssl_context=trusting(ca))
+
+    assert asyncio.run(scene()) == ("permit", "named.example: stopped meanwhile")
+    assert came == []
+    assert len(whim.asked) == 1
+
+
+def test_a_permit_withdrawn_holds_for_kept_connections_too_and_the_transport_goes_on_afterwards() -> None:
+    whim, came = Whim(), []
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        came.append(request.path)
+        return web.Response(text="x")
+
+    async def scene() -> None:
+        async with serving(handler) as base:
+            transport = HttpTransport(OPEN, SystemClock(), permit=whim)
+            for path, why in (("/1", ""), ("/2", "not now"), ("/3", "")):
+                whim.why = why
+                if not why:
+                    assert (await transport.fetch(Request(base + path))).body == b"x"
+                    continue
+                with pytest.raises(TransportError, match=why):
+                    await transport.fetch(Request(base + path))
+            await transport.close()
+
+    asyncio.run(scene())
+    assert came == ["/1", "/3"]
+
+
+def test_a_turn_that_was_lent_stands_for_the_permit_as_long_as_it_lasts() -> None:
+    clock, whim = ManualClock(100.0), Whim()
+    whim.why = "not ours"
+
+    def slow(host: str, port: int) -> list[str]:
+        clock.advance(10.0)
+        return ["127.0.0.1"]
+
+    async def handler(_: web.BaseRequest) -> web.Response:
+        return web.Response(text="x")
+
+    async def scene() -> None:
+        async with serving(handler) as base:
+            url = base.replace("127.0.0.1", "named.example")
+            transport = HttpTransport(OPEN, clock, permit=whim, lookup=slow)
+            assert (await transport.fetch(Request(url, lent_until=111.0))).body == b"x"
+            with pytest.raises(TransportError, match="over") as caught:
+                await transport.fetch(Request(url, lent_until=clock.now()))
+            assert caught.value.reason == "permit"
+            with pytest.raises(TransportError, match="not ours"):
+                await transport.fetch(Request(url))
+            await transport.close()
+
+    asyncio.run(scene())
+    assert len(whim.asked) == 1
+
+
+def test_without_permit_nothing_leaves_through_a_proxy_either() -> None:
+    whim, came = Whim(), []
+
+    async def proxy(request: web.BaseRequest) -> web.Response:
+        came.append(str(request.url))
+        return web.Response(text="x")
+
+    async def scene() -> None:
+        async with serving(proxy) as base:
+            transport = HttpTransport(Fetching(proxy=base), SystemClock(), permit=whim)
+            assert (await transport.fetch(Request("http://feeds.example/0"))).body == b"x"
+            whim.why = "not now"
+            with pytest.raises(TransportError, match="not now") as caught:
+                await transport.fetch(Request("http://feeds.example/1"))
+            assert caught.value.reason == "permit"
+            whim.why = ""
+            assert (await transport.fetch(Request("http://feeds.example/2"))).body == b"x"
+            await transport.close()
+
+    asyncio.run(scene())
+    assert came == ["http://feeds.example/0", "http://feeds.example/2"]
+    assert whim.asked == [f"http://feeds.example/{n}" for n in range(3)]
+
+
+def test_a_tunnel_through_a_proxy_is_asked_about_when_it_stands() -> None:
+    ca, whim = trustme.CA(), Whim()
+    inside: list[str] = []
+
+    async def handler(request: web.BaseRequest) -> web.Response:
+        inside.append(request.path)
+        return web.Response(text="secret")
+
+    async def scene() -> tuple[str, str]:
+        async with serving(handler, tls(ca, "feeds.example")) as base:
+            port = int(base.rpartition(":")[2])
+
+            async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                there, thence = await asyncio.open_connection("127.0.0.1", port)
+                whim.why = "stopped meanwhile"
+                writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                ways = [asyncio.ensure_future(_pass_on(*way)) for way in ((reader, thence), (there, writer))]
+                try:
+                    await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for way in ways:
+                        way.cancel()
+                    await asyncio.gather(*ways, return_exceptions=True)
+                    thence.transport.abort()
+
+            async with speaking(tunnel) as proxy:
+                return await reason(
+                    "https://feeds.example/a", Fetching(proxy=proxy), permit=whim, ssl_context=trusting(ca)
+                )
+
+    assert asyncio.run(asyncio.wait_for(scene(), 10))[0] == "permit"
+    assert (inside, len(whim.asked)) == ([], 1)
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65_536):
+        writer.write(data)
 
 
 # -- proxies
