@@ -31,6 +31,7 @@ from recrawl.policies.base import RankedPolicy
 from recrawl.policies.cold_start import ColdStart
 from recrawl.policies.contract import Beliefs
 from recrawl.policies.learned_whittle import successful
+from recrawl.policies.surveying import Survey, surveyed, within_delay
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
 from recrawl.scheduling.calendar import Calendar
 from recrawl.scheduling.spending import ROUNDING
@@ -419,6 +420,27 @@ class LearnedCalendar(RankedPolicy):
         worth = desk.importance[chosen] * desk.value[chosen]
         wait = np.minimum(crossing_age(worth, desk.rate[chosen], price, desk.cost[chosen]), desk.max_age[chosen])
         return desk.since[chosen] + np.where(desk.visited[chosen], wait, 0.0)
+
+    def survey(self, price: float, now: float, min_interval: float = 0.0, delay: float = 0.0) -> Survey:
+        """What would be spent at a price, with no source visited more often than once per `min_interval` seconds and
+        no group more often than once per `delay`. A price of NaN counts sources, and nothing else.
+        """
+        self._fresh(np.empty(0, np.int64))
+        desk, end = self.desk, len(self.desk)
+        here = ~desk.removed[:end] & (desk.held_until[:end] < math.inf)
+        waiting = here & ~desk.visited[:end] & ~desk.away[:end] & (desk.held_until[:end] <= now)
+        ids = np.flatnonzero(here & desk.visited[:end])
+        newcomers = int(np.count_nonzero(waiting))
+        if math.isnan(price):
+            return Survey(newcomers=newcomers, sources=len(ids))
+        at = float(checked("price", price, "finite and >= 0, or NaN"))
+        shortest = float(checked("min_interval", min_interval, "finite and >= 0"))
+        worth, cost = desk.importance[ids] * desk.value[ids], desk.cost[ids]
+        age = np.maximum(now - desk.since[ids], 0.0)
+        demand, slope, backlog = surveyed(at, worth, desk.rate[ids], cost, desk.max_age[ids], age, shortest)
+        group = desk.group[ids] if self.grouped else np.arange(len(ids))
+        spent, slopes = within_delay(demand, slope, cost, group, delay)
+        return Survey(spent, slopes, backlog, newcomers, len(ids))
 
     # -- keeping
 
