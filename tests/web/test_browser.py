@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 from fastapi import FastAPI
 
+from a_fleet import board, put_up, well
 from hostile import hostile_feed, hostile_page
 from made_up import NOW, fill
 from recrawl import wiring
@@ -32,7 +33,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 
 Show = Callable[[FastAPI], str]
 Tab = Callable[..., Any]
-PAGES = ("/", "/sources", "/sources/1", "/sources/11", "/items", "/items?q=library", "/whatif", "/api")
+PAGES = ("/", "/sources", "/sources/1", "/sources/11", "/items", "/items?q=library", "/whatif", "/fleet", "/api")
 SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 
 
@@ -40,6 +41,7 @@ SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 def full(store: SqliteStore, show: Show) -> str:
     """The address of a server over a full store, on a day long ago."""
     fill(store)
+    put_up(store, board(NOW - 1.0))
     return show(make_app(store, Config(), ManualClock(NOW)))
 
 
@@ -249,6 +251,37 @@ def test_what_happens_is_shown_without_reloading(store: SqliteStore, show: Show,
             page.get_by_text("Something quite new").first.wait_for(timeout=1500)
             return
     raise AssertionError("nothing was shown")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_fleet_is_shown_as_it_goes(store: SqliteStore, show: Show, tab: Tab, width: int) -> None:
+    clock, watched = ManualClock(NOW), tab(width)
+    page = watched.page
+    put_up(store, well(NOW))
+    with page.expect_response("**/api/v1/stream"):
+        page.goto(show(make_app(store, Config(), clock)) + "/fleet")
+    assert page.get_by_role("link", name="Fleet").get_attribute("aria-current") == "page"
+    assert page.get_by_role("alert").count() == 0
+    while not page.get_by_text("shard-3 is silent").count():
+        clock.advance(1.0)
+        put_up(store, board(clock.now()))
+        with suppress(sync_api.TimeoutError):
+            page.get_by_text("shard-3 is silent").wait_for(timeout=1500)
+    assert page.locator("tr.troubled").count() == 2
+    _taken(watched, f"fleet-{width}")
+    while not page.get_by_text("The fleet is down.").count():
+        clock.advance(11.0)
+        with suppress(sync_api.TimeoutError):
+            page.get_by_text("The fleet is down.").wait_for(timeout=1500)
+    assert "recrawl cluster up" in page.locator(".notice code").inner_text()
+    _taken(watched, f"fleet-down-{width}")
+
+
+def _taken(watched: Any, name: str) -> None:
+    """A picture of a page that fits its window, whatever its tables do."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    watched.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+    assert watched.overflow() <= 0, name
 
 
 @pytest.fixture

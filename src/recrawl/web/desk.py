@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
 
 from recrawl.clock import Clock
+from recrawl.cluster.board import Board, Wish, is_up, read_board, read_wish
 from recrawl.config import Config, quiet_until
 from recrawl.crawl.explanation import Circumstances
 from recrawl.crawl.politeness import Slots
@@ -15,6 +20,10 @@ from recrawl.web.cached import Cached
 
 SHORT_S = 2.0
 """How old an answer everybody asks for may be."""
+BOARD_S = 0.5
+"""The same for what the fleet says of itself once a second."""
+
+Told = TypeVar("Told")
 
 
 @dataclass
@@ -41,18 +50,40 @@ class Desk:
 
     def price(self) -> float:
         """Now; NaN before the first crawl."""
+        board = self.fleet()
+        if board is not None and board.price is not None:
+            return board.price
         latest = self.latest_price()
         return math.nan if latest is None else latest.price
 
     def budget(self) -> float:
-        """Requests per second: of the crawler that ran last, or of the settings."""
+        """Requests per second: of the fleet or of the crawler that ran last, or of the settings."""
+        board = self.fleet()
+        if board is not None and board.budget > 0.0:
+            return board.budget
         latest = self.latest_price()
         known = latest is not None and math.isfinite(latest.budget) and latest.budget > 0.0
         return latest.budget if latest is not None and known else self.config.budget_per_s
 
     def crawler(self) -> str | None:
-        """Who is crawling now, in words."""
+        """Who is crawling now, in words: a fleet or one process."""
+        board = self.fleet()
+        if board is not None:
+            return f"a fleet of {len(board.shards)} shards, led by {board.leader}"
         return self.cached.get("claimed", SHORT_S, self.store.claimed)
+
+    def board(self) -> Board | None:
+        """The fleet as last seen, alive or not; None if there never was one, or if nobody can read what it wrote."""
+        return self.cached.get("board", BOARD_S, lambda: _readable(read_board, self.store))
+
+    def wish(self) -> Wish | None:
+        """What somebody last wanted of the fleet."""
+        return self.cached.get("wish", BOARD_S, lambda: _readable(read_wish, self.store))
+
+    def fleet(self) -> Board | None:
+        """The fleet if it is at work now."""
+        board = self.board()
+        return board if is_up(board, self.now()) else None
 
     def tags(self) -> list[tuple[str, int]]:
         """The most common tags and how many sources have each."""
@@ -76,3 +107,11 @@ class Desk:
             quiet_until=quiet_until(config.politeness.quiet, now),
             objective=config.objective,
         )
+
+
+def _readable(read: Callable[[Store], Told | None], store: Store) -> Told | None:
+    """What another version of the program may have written, where it can be understood."""
+    try:
+        return read(store)
+    except msgspec.MsgspecError:
+        return None

@@ -1,7 +1,8 @@
 """What happens, as it happens: one look at the store a second for all who listen, none while nobody does.
 
 The crawler may be another process, so the store is asked; what it says is turned into server-sent events: `change` when
-anything differs from the last look, `item` for every item found since, a comment now and then to keep the line open.
+anything differs from the last look, `item` for every item found since, `fleet` when only the fleet's board does, a
+comment now and then to keep the line open.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+from recrawl.cluster.board import is_up
 from recrawl.errors import StoreError
 from recrawl.store.base import Item
 from recrawl.web.desk import Desk
@@ -73,6 +75,10 @@ class Hub:
                 now = await asyncio.to_thread(self._glance)
                 if now == glance:
                     continue
+                if now[:-1] == glance[:-1]:
+                    glance = now
+                    self._tell("fleet", {"at": self._desk.now()})
+                    continue
                 glance = now
                 items = await asyncio.to_thread(self._items_after, newest)
             except StoreError:  # busy or gone: the next look tells
@@ -85,7 +91,13 @@ class Hub:
     def _glance(self) -> Glance:
         store = self._desk.store
         crawls, prices = store.crawls(limit=1), store.prices(0.0, limit=1)
-        return store.revision(), crawls[0].at if crawls else None, prices[0].at if prices else None, self._newest()
+        latest = crawls[0].at if crawls else None, prices[0].at if prices else None
+        return store.revision(), *latest, self._newest(), self._fleet()
+
+    def _fleet(self) -> Glance:
+        """That the fleet fell silent is news too, and no board says so."""
+        board, wish = self._desk.board(), self._desk.wish()
+        return board and board.at, is_up(board, self._desk.now()), wish and wish.shards
 
     def _newest(self) -> int:
         return max((item.id for item in self._desk.store.items(limit=MOST_ITEMS)), default=0)

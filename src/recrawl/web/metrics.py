@@ -1,6 +1,6 @@
 """`/metrics` for Prometheus. Names and labels are documented in docs/api.md.
 
-Labels are bounded: states, statuses, routes of our own. Nothing from the web becomes one.
+Labels are bounded: states, statuses, routes of our own, names of shards. Nothing from the web becomes one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,18 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from recrawl.cluster.board import Board
 from recrawl.web.desk import Desk
 from recrawl.web.views.overview import Overview, overview
 
+STATES = ("working", "joining", "leaving", "silent", "waiting")
+OF_SHARD = (
+    ("recrawl_fleet_shard_rate_requests_per_second", "Requests per second granted to a shard", "rate"),
+    ("recrawl_fleet_shard_spend_requests_per_second", "Requests per second it sent over the last seconds", "spend"),
+    ("recrawl_fleet_shard_lag_seconds", "Time it needs for what is due at the fleet's price", "lag_s"),
+    ("recrawl_fleet_shard_sources", "Sources it has", "sources"),
+    ("recrawl_fleet_shard_heard_seconds", "Time since it was heard of", "heard_s"),
+)
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -27,6 +36,7 @@ class Measures:
     def __init__(self, desk: Desk) -> None:
         self.registry = CollectorRegistry()
         self.registry.register(StoreCollector(desk))
+        self.registry.register(FleetCollector(desk))
         self.seconds = Histogram(
             "recrawl_http_request_seconds",
             "Time to answer a request, until its last byte",
@@ -60,6 +70,52 @@ class StoreCollector(Collector):
             sources.add_metric([state], float(getattr(view, state)))
         yield sources
         yield from (_gauge(name, words, value) for name, words, value in _gauges(view) if math.isfinite(value))
+
+
+class FleetCollector(Collector):
+    """What the fleet says of itself; nothing where there never was one, and only that it is down when it is."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance, as above."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """Gauges of the board; shards are labels by the names they keep over restarts."""
+        board, alive = self._desk.board(), self._desk.fleet()
+        if board is None:
+            return
+        yield _gauge(
+            "recrawl_fleet_up", "1 if the fleet's coordinator was alive a moment ago", float(alive is not None)
+        )
+        if alive is None:
+            return
+        yield from (_gauge(name, words, value) for name, words, value in _of_fleet(alive) if math.isfinite(value))
+        states = GaugeMetricFamily("recrawl_fleet_shards", "Shards by state", labels=["state"])
+        for state in STATES:
+            states.add_metric([state], float(sum(line.state == state for line in alive.shards)))
+        yield states
+        for name, words, field in OF_SHARD:
+            family = GaugeMetricFamily(name, words, labels=["shard"])
+            for line in alive.shards:
+                value = getattr(line, field)
+                if value is not None and math.isfinite(value):
+                    family.add_metric([line.name], float(value))
+            yield family
+
+
+def _of_fleet(board: Board) -> list[tuple[str, str, float]]:
+    return [
+        ("recrawl_fleet_price", "The price all shards share", math.nan if board.price is None else board.price),
+        ("recrawl_fleet_budget_requests_per_second", "Requests per second the fleet may send", board.budget),
+        ("recrawl_fleet_spend_requests_per_second", "Requests per second sent over the last seconds", board.spend),
+        ("recrawl_fleet_shards_wanted", "Shards asked for", float(board.wanted)),
+        ("recrawl_fleet_buckets_held", "Buckets some shard holds", float(board.held)),
+        ("recrawl_fleet_buckets", "Buckets there are", float(board.buckets)),
+        ("recrawl_fleet_leader_epoch", "Grows with every new coordinator", float(board.leader_epoch)),
+    ]
 
 
 def _gauges(view: Overview) -> list[tuple[str, str, float]]:

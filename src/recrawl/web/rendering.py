@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from recrawl import __version__
 from recrawl.crawl.text import visible
+from recrawl.errors import StoreError
 from recrawl.web import words
 from recrawl.web.charts.crawls import legend
 from recrawl.web.desk import Desk
@@ -31,7 +32,7 @@ TITLES = {
 DONE = {
     "added": "Added. It is fetched first, within moments if a crawler is at work.",
     "known": "It was in the catalogue already.",
-    "changed": "Changed. A crawler at work takes it up within a second.",
+    "changed": "Changed. A crawler at work takes it up within moments.",
     "paused": "Paused: it is not fetched until you resume it.",
     "resumed": "Resumed.",
     "removed": "Removed, with all that was found in it.",
@@ -53,7 +54,7 @@ def environment() -> Environment:
     )
     for name in ("plain", "address", "http_link", "number", "whole", "percent", "duration", "rate", "moment", "stamp"):
         made.filters[name] = getattr(words, name)
-    made.filters.update(distance=words.distance, visible=visible, visible_lines=_visible_lines)
+    made.filters.update(distance=words.distance, ago=words.ago, visible=visible, visible_lines=_visible_lines)
     made.globals.update(version=__version__, crawl_legend=legend())
     return made
 
@@ -75,12 +76,20 @@ class Pages:
             path=request.url.path,
             session=session,
             locked=self._locked,
+            fleet_seen=self._fleet_seen(),
             member=session.member,
             now=self._desk.now(),
             done=DONE.get(request.query_params.get("done", ""), ""),
             **context,
         )
         return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    def _fleet_seen(self) -> bool:
+        """Whether there ever was a fleet; not when the store cannot say, since errors are pages too."""
+        try:
+            return self._desk.board() is not None
+        except StoreError:
+            return False
 
     def problem(self, request: Request, status: int, detail: str) -> Response:
         """What went wrong, in the form the request asks for; a page that needs a login leads there."""

@@ -78,6 +78,15 @@ def duration(seconds: float | None) -> str:
     return show_duration(seconds)
 
 
+def ago(seconds: float) -> str:
+    """How long something is past, to the second.
+
+    >>> ago(0.4), ago(22.4), ago(321.0)
+    ('just now', '22s ago', '5m21s ago')
+    """
+    return "just now" if seconds < 1.0 else f"{show_duration(round(seconds))} ago"
+
+
 def rate(per_second: float) -> str:
     """A budget."""
     return show_rate(per_second) if math.isfinite(per_second) and per_second > 0 else DASH

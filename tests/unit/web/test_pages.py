@@ -12,7 +12,18 @@ from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from visitor import Visitor
 
-PAGES = ("/", "/sources", "/items", "/items?q=library", "/whatif", "/api", "/feed.atom", "/sources.opml", "/metrics")
+PAGES = (
+    "/",
+    "/sources",
+    "/items",
+    "/items?q=library",
+    "/whatif",
+    "/fleet",
+    "/api",
+    "/feed.atom",
+    "/sources.opml",
+    "/metrics",
+)
 
 QUERIES = (
     "page=0", "page=-1", "page=99999999", "page=x", "order=evil", "state=evil", "tag=%00", "q=%00", "q=%ff%fe",

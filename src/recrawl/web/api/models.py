@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from recrawl.cluster.board import Board, ShardLine
 from recrawl.crawl.explanation import Explanation
 from recrawl.store.base import Crawl, Version
 from recrawl.web.views.catalogue import Row
@@ -366,3 +368,66 @@ class StatusOut(Record):
     day_captured: float | None
     per_fetch: float | None
     hosts_held: int
+
+
+class ShardOut(Record):
+    """One shard of a fleet as last heard of.
+
+    `state` is working, joining (holds nothing yet), leaving, silent (not heard of) or waiting (`trouble` says why).
+    """
+
+    name: str
+    state: str
+    node: str
+    pid: int
+    heard_s: float | None
+    rate: float | None
+    spend: float | None
+    demand: float | None
+    own_price: float | None
+    lag_s: float | None
+    sources: int
+    hosts: int
+    buckets: int
+    newcomers: int
+    requests: int
+    captured: float | None
+    failed: int
+    trouble: str
+
+    @classmethod
+    def of(cls, line: ShardLine) -> ShardOut:
+        """A line of the board as JSON."""
+        return cls(**_told(line))
+
+
+class FleetOut(Record):
+    """The fleet as its coordinator last wrote it down, at `at`; `up` says whether that was a moment ago."""
+
+    up: bool
+    at: float | None
+    since: float | None
+    leader: str
+    leader_epoch: int
+    budget: float | None
+    burst: float | None
+    price: float | None
+    spend: float | None
+    wanted: int
+    buckets: int
+    held: int
+    messages: int
+    bytes: int
+    trouble: str
+    shards: list[ShardOut]
+
+    @classmethod
+    def of(cls, board: Board, up: bool) -> FleetOut:
+        """A board as JSON."""
+        told = _told(board) | {"shards": [ShardOut.of(line) for line in board.shards]}
+        return cls(up=up, **told)
+
+
+def _told(record: msgspec.Struct) -> dict[str, Any]:
+    given = {name: getattr(record, name) for name in record.__struct_fields__}
+    return {name: finite(value) if isinstance(value, float) else value for name, value in given.items()}

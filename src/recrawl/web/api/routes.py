@@ -9,6 +9,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from recrawl import __version__
+from recrawl.cluster.board import is_up
 from recrawl.crawl.whatif import Prospect
 from recrawl.store.base import Click, Source, SourceState
 from recrawl.web import asking, editing
@@ -42,6 +43,7 @@ def router(desk: Desk, hub: Hub) -> APIRouter:
     _add_lists(routes, desk)
     _add_looking(routes, desk)
     _add_thinking(routes, desk)
+    _add_fleet(routes, desk)
     _add_happening(routes, desk, hub)
     return routes
 
@@ -231,6 +233,16 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
         )
 
 
+def _add_fleet(routes: APIRouter, desk: Desk) -> None:
+    @routes.get("/fleet", tags=["schedule"])
+    def fleet() -> models.FleetOut:
+        """The fleet: price, budget, spend, and how each shard does; 404 if there never was one on this store."""
+        board = desk.board()
+        if board is None:
+            raise HTTPException(404, "there never was a fleet on this store")
+        return models.FleetOut.of(board, is_up(board, desk.now()))
+
+
 def _at(found: Prospect, fresh: float) -> models.ProspectOut:
     return models.ProspectOut(
         budget=finite(found.budget),
@@ -262,7 +274,8 @@ def _add_happening(routes: APIRouter, desk: Desk, hub: Hub) -> None:
         responses={200: {"content": {"text/event-stream": {}}}},
     )
     async def stream() -> StreamingResponse:
-        """Server-sent events: `item` for every item found, `change` when anything changed."""
+        """Server-sent events: `item` for every item found, `change` when anything changed, `fleet` when
+        only the fleet's figures did."""
         try:
             events = hub.listen()
         except FullError:

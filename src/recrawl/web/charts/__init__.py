@@ -9,5 +9,6 @@ from recrawl.web.charts.crawls import crawl_chart
 from recrawl.web.charts.history import history_chart
 from recrawl.web.charts.index_curve import index_chart
 from recrawl.web.charts.prospects import prospect_chart
+from recrawl.web.charts.spending import spend_bar
 
-__all__ = ["belief_chart", "crawl_chart", "history_chart", "index_chart", "prospect_chart"]
+__all__ = ["belief_chart", "crawl_chart", "history_chart", "index_chart", "prospect_chart", "spend_bar"]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from recrawl.web.charts import history_chart
 from recrawl.web.desk import Desk
 from recrawl.web.rendering import Pages
+from recrawl.web.views.fleet import fleet
 from recrawl.web.views.latest import Wanted, latest
 from recrawl.web.views.overview import Overview, overview
 
@@ -21,11 +22,12 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     def show(request: Request) -> Response:
         view = overview(desk)
         if not view.sources:
-            return pages.page(request, "welcome.html.j2", store=desk.config.store)
+            return pages.page(request, "welcome.html.j2", store=desk.config.store, crawler=view.crawler)
         return pages.page(
             request,
             "overview.html.j2",
             view=view,
+            fleet=fleet(desk),
             charts=_charts(view),
             news=latest(desk, Wanted(order="found", limit=6)).entries,
         )

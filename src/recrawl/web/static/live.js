@@ -61,6 +61,7 @@ function listen() {
   } else if (stream === null) {
     stream = new EventSource("/api/v1/stream");
     stream.addEventListener("change", soon);
+    if (document.querySelector("[data-fleet]")) stream.addEventListener("fleet", soon);
   }
 }
 

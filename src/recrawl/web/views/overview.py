@@ -33,7 +33,7 @@ class Overview:
     """Rates are per second.
 
     Parameters
-        spend: requests per second over the last lines of the price history
+        spend: requests per second, lately
         per_fetch: interest captured per request over the window
         prices: of the window, oldest first
     """
@@ -73,7 +73,7 @@ def overview(desk: Desk) -> Overview:
         retired=count["retired"],
         crawler=desk.crawler(),
         budget=desk.budget(),
-        spend=_spend(prices),
+        spend=_spend(desk, prices),
         price=desk.price(),
         requests=requests,
         captured=captured,
@@ -97,8 +97,11 @@ def _states(desk: Desk) -> dict[str, int]:
     return {state: desk.store.count(state=state) for state in ("active", "paused", "retired")}
 
 
-def _spend(prices: list[Price], last_s: float = 300.0) -> float:
-    """Requests per second over the last minutes of the history."""
+def _spend(desk: Desk, prices: list[Price], last_s: float = 300.0) -> float:
+    """Requests per second: what the fleet says where there is one, else over the last minutes of the history."""
+    board = desk.fleet()
+    if board is not None:
+        return board.spend
     late = [p for p in prices if p.at >= prices[-1].at - last_s]
     if len(late) < 2 or late[-1].at <= late[0].at:
         return math.nan
