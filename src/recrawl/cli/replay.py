@@ -55,6 +55,7 @@ def command(
     SCENARIOS is a TOML file of [[scenario]] tables.
     """
     from recrawl.cli.console import console, progress_shown
+    from recrawl.papers.registry import PAPERS
     from recrawl.papers.reproduction import prepare
     from recrawl.sim.comparison import OURS, Entry, default_entries, grouped_entries, jobs_for, run_jobs
     from recrawl.sim.scenarios import read_scenarios, select
@@ -75,7 +76,7 @@ def command(
         raise click.UsageError(f"--equal-result compares with {OURS}: add --policy {OURS}")
     _refuse_unwritable(log_file, json_file)
     if out is not None:
-        prepare(out)
+        prepare(out, others=tuple(PAPERS))
     folder = Folder(data if data is not None else scenarios.parent)
     traces = {scenario.name: folder.trace(scenario) for scenario in picked}
     with progress_shown() as progress:

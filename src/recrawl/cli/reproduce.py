@@ -6,14 +6,17 @@ from pathlib import Path
 
 import click
 
+OUT = Path("out/papers")
+
 
 @click.command(name="reproduce")
 @click.argument("paper", default="all")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/papers"), show_default=True,
-              help="Directory for report.html, results.json and figures/.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path),
+              help="Directory for report.html, results.json and figures/; if not given, out/papers/PAPER, or out/papers "
+                   "for all.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer runs: seconds instead of minutes, wider intervals.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every simulated world.")
-def command(paper: str, out: Path, quick: bool, seed: int) -> None:
+def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
     """Reproduce a PAPER, or all of them: every number and figure, published beside measured.
 
     PAPER is the key of a paper, such as tcns2018, or "all".
@@ -24,7 +27,8 @@ def command(paper: str, out: Path, quick: bool, seed: int) -> None:
     from recrawl.papers.results import brief_table
 
     papers = registry.chosen(paper)
-    prepare(out)
+    out = out or (OUT if paper == registry.EVERYTHING else OUT / paper)
+    prepare(out, others=[other for other in registry.PAPERS if other not in papers])
     with progress_shown() as progress:
         found = [registry.reproduce(name, quick, seed, progress) for name in papers]
         progress("writing the report", 0.0)

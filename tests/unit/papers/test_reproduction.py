@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import pytest
+
+from recrawl import cli
+from recrawl.errors import OutputError
+from recrawl.papers import registry
+from recrawl.papers.reproduction import Reproduction, prepare, write
+from recrawl.papers.results import compare, read_results
+
+
+def found(paper: str) -> Reproduction:
+    return Reproduction(paper, f"The paper {paper}", "As published.", [compare(f"{paper}/some/number", 1.0, "1")], [])
+
+
+def papers_in(out: Path) -> list[str]:
+    return [result.id.partition("/")[0] for result in read_results(out / "results.json")]
+
+
+@pytest.fixture
+def reproducing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder in which papers are reproduced in no time."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "reproduce", lambda paper, *_: found(paper))
+    return tmp_path
+
+
+def test_a_folder_with_another_papers_results_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    page = write([found("icc2021")], prepare(tmp_path))
+    before = page.read_bytes()
+    with pytest.raises(OutputError, match="the results of icc2021 are there"):
+        prepare(tmp_path, others=("allerton2019", "icc2021"))
+    assert page.read_bytes() == before
+
+
+def test_the_same_papers_again_and_more_papers_replace_the_results(tmp_path: Path) -> None:
+    write([found("icc2021")], prepare(tmp_path))
+    prepare(tmp_path, others=("tcns2018",))
+
+
+def test_a_file_of_results_that_is_none_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text("mine")
+    with pytest.raises(OutputError, match=r"results\.json in it cannot be read"):
+        prepare(tmp_path, others=("tcns2018",))
+
+
+def test_papers_one_after_the_other_go_into_folders_of_their_own(reproducing: Path) -> None:
+    for paper in ("tcns2018", "icc2021", "all", "tcns2018"):
+        assert cli.run(["reproduce", paper]) == 0
+    out = reproducing / "out" / "papers"
+    assert papers_in(out / "tcns2018") == ["tcns2018"]
+    assert papers_in(out / "icc2021") == ["icc2021"]
+    assert papers_in(out) == list(registry.PAPERS)
+
+
+def test_two_papers_into_one_folder_are_refused_before_any_work(
+    reproducing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["reproduce", "tcns2018", "--out", "here"]) == 0
+    assert cli.run(["reproduce", "icc2021", "--out", "here"]) == 2
+    assert "the results of tcns2018 are there" in capsys.readouterr().err
+    assert papers_in(reproducing / "here") == ["tcns2018"]
+    assert cli.run(["reproduce", "all", "--out", "here"]) == 0
+    assert cli.run(["reproduce", "tcns2018", "--out", "here"]) == 2
