@@ -489,6 +489,14 @@ class Store(Protocol):
 
     # -- keeping house
 
+    def note(self, name: str) -> bytes | None:
+        """What a program keeps under a name."""
+        ...
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        """Keep something small under a name, in place of what was there; None forgets it."""
+        ...
+
     def vacuum(self, keep: Keep, now: float) -> Vacuumed:
         """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
         ...

@@ -37,6 +37,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "prices": ("id", *names(Price)),
     "events": names(Event),
     "outlets": ("name", "seq"),
+    "notes": ("name", "text"),
 }
 """In an order in which rows come after those they refer to."""
 MARKS = ("revision", "sources", "items", "versions", "clicks", "events")
@@ -84,6 +85,10 @@ def copy(source: Store, target: Store, progress: Callable[[str, float], None]) -
     crawler = source.claimed()
     if crawler is not None:
         raise StoreError(f"{source!r} is being crawled by {crawler}: stop that one first, or what it finds is lost")
+    if getattr(source, "live_leases", int)():
+        raise StoreError(
+            f"{source!r} is being crawled by a fleet: recrawl cluster down first, or what it finds is lost"
+        )
     target.claim("recrawl store copy", time.time())
     try:
         with _way_out(source) as out, _way_in(target) as into:

@@ -32,7 +32,17 @@ from recrawl.store.base import (
     Vacuumed,
     Version,
 )
-from recrawl.store.postgres import catalogue, feedback, handing, looking, ownership, retention, settling, transfer
+from recrawl.store.postgres import (
+    buckets,
+    catalogue,
+    feedback,
+    handing,
+    looking,
+    ownership,
+    retention,
+    settling,
+    transfer,
+)
 from recrawl.store.postgres.address import parsed
 from recrawl.store.postgres.doubts import Doubts
 from recrawl.store.postgres.link import Link
@@ -194,15 +204,25 @@ class PostgresStore:
         them has passed to another. So has every commit of a store that was claimed and lost its claim to another.
         Where the server went away in the middle, the same batch may be given again: it is written once.
         """
+        self.commit_part(batch, settling.Part(batch, epochs or {}))
+
+    def commit_part(self, batch: Batch, part: settling.Part) -> None:
+        """Write what one of several writers may write of a batch; given again with any part of it, it is written once.
+
+        StoreTakenError, and nothing is written, if one of the part's scopes has passed to another.
+        """
         if self._claim.lost:
             self._link.run(self._claim.keep())
-        held = {**self._claim.epochs, **(epochs or {})}
-        self._doubts.settle(batch, lambda connection: settling.write(connection, batch, held))
+        part.epochs = {**self._claim.epochs, **part.epochs}
+        self._doubts.settle(batch, lambda connection: settling.write(connection, part))
 
     def lease(self, scopes: Iterable[str], owner: str, seconds: float) -> dict[str, int]:
-        """Become the owner of those scopes nobody owns now, for a time by the server's clock: their epochs."""
-        wanted = list(scopes)
-        return self._link.writing(lambda connection: ownership.lease(connection, wanted, owner, seconds))
+        """Become the owner of those scopes nobody owns now, for a time by the server's clock: their epochs.
+
+        StoreError while the whole store is claimed.
+        """
+        wanted, lock = list(scopes), self.address.lock("claim")
+        return self._link.writing(lambda connection: ownership.lease(connection, wanted, owner, seconds, lock))
 
     def renew(self, epochs: Mapping[str, int], seconds: float) -> set[str]:
         """Stay the owner for so long from now: the scopes that did not pass to another meanwhile."""
@@ -211,6 +231,30 @@ class PostgresStore:
     def let_go(self, epochs: Mapping[str, int]) -> None:
         """Give up leases before their time."""
         self._link.writing(lambda connection: ownership.let_go(connection, epochs))
+
+    def leases(self, prefix: str = "") -> list[ownership.Lease]:
+        """Who owns scopes that begin so, or did last."""
+        return self._link.reading(lambda connection: ownership.leases(connection, prefix))
+
+    def live_leases(self) -> int:
+        """How many scopes are owned now."""
+        return sum(lease.left_s > 0.0 for lease in self.leases())
+
+    def unplaced(self, limit: int = 5000) -> list[tuple[int, str]]:
+        """Sources without a bucket: (id, URL), by id."""
+        return self._link.reading(lambda connection: buckets.unplaced(connection, limit))
+
+    def count_unplaced(self) -> int:
+        """How many sources have no bucket."""
+        return self._link.reading(buckets.count_unplaced)
+
+    def place(self, placed: Sequence[tuple[int, str, int]]) -> None:
+        """Give each (id, URL, bucket) its bucket and a new revision.
+
+        One that has a bucket, or another URL by now than the bucket was found from, is left as it is.
+        """
+        if placed:
+            self._link.writing(lambda connection: buckets.place(connection, placed))
 
     def shared(self) -> bytes | None:
         """The learner's record of the whole catalogue."""
@@ -315,6 +359,14 @@ class PostgresStore:
     def advance(self, outlet: str, seq: int) -> None:
         """An outlet has delivered everything up to here."""
         self._link.writing(lambda connection: handing.advance(connection, outlet, seq))
+
+    def note(self, name: str) -> bytes | None:
+        """What a program keeps under a name."""
+        return self._link.reading(lambda connection: buckets.note(connection, name))
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        """Keep something small under a name; None forgets it."""
+        self._link.writing(lambda connection: buckets.write_note(connection, name, text))
 
     def vacuum(self, keep: Keep, now: float) -> Vacuumed:
         """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""

@@ -20,15 +20,22 @@ _COLUMNS = names(Source)[1:]
 _INSERT = f"INSERT INTO sources ({_SOURCE.names}) {_SOURCE.given} RETURNING id"
 _EDIT = Table(Source, without="id", more={"digest": "bytea", "id": "bigint"})
 _REPLACE = (
-    "UPDATE sources SET "
+    "UPDATE sources SET bucket = CASE WHEN sources.digest = new.digest THEN sources.bucket END, "
     + ", ".join(f'"{name}" = new."{name}"' for name in (*_COLUMNS, "digest"))
     + f" FROM ({_EDIT.given}) AS new WHERE sources.id = new.id"
 )
+# A source whose URL changes leaves the bucket it was in.
+_STRAY = """
+INSERT INTO strayed SELECT sources.id, sources.bucket, $3
+FROM sources JOIN unnest($1::bigint[], $2::bytea[]) AS new (id, digest) ON sources.id = new.id
+WHERE sources.bucket IS NOT NULL AND sources.digest <> new.digest
+ON CONFLICT (source, bucket) DO UPDATE SET revision = excluded.revision
+"""
 _TAG = (
     "INSERT INTO tags (tag, source, digest) SELECT * FROM unnest($1::varchar[], $2::bigint[], $3::bytea[]) "
     "ON CONFLICT DO NOTHING"
 )
-_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions")
+_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions", "strayed")
 
 # Unknown values come last in either direction.
 _ORDERS = {
@@ -103,6 +110,7 @@ async def edit(connection: Any, sources: Sequence[Source]) -> None:
     edited = {source.id: source for source in sources}
     keys = {id: digest(source.url) for id, source in edited.items()}
     await _refuse_impossible(connection, edited, keys)
+    await connection.execute(_STRAY, list(keys), list(keys.values()), number)
     rows = [(*source_row(source, number), keys[id], id) for id, source in edited.items()]
     await connection.execute(_REPLACE, *columns_of(rows, 0))
     await connection.execute("DELETE FROM tags WHERE source = ANY($1)", list(edited))

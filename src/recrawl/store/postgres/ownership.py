@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from recrawl.errors import StoreError, StoreTakenError
 from recrawl.store.postgres.link import Link
@@ -33,30 +34,52 @@ RETURNING epoch
 """
 _HELD = """
 SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND mode = 'ExclusiveLock' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid::bigint = ($1::bigint >> 32) & 4294967295 AND objid::bigint = $1::bigint & 4294967295)
 """
+# Scope and epoch are a key: only those who change an epoch wait for this lock, renewals do not. Rows are locked in one
+# order by everybody.
 _CHECK = """
 SELECT owners.scope FROM owners JOIN unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
-ON owners.scope = mine.scope AND owners.epoch = mine.epoch FOR SHARE OF owners
+ON owners.scope = mine.scope AND owners.epoch = mine.epoch ORDER BY owners.scope FOR KEY SHARE OF owners
 """
 _NOW = "extract(epoch FROM clock_timestamp())"
+# Those that are owned are not even touched: their owners' batches shall not wait for somebody who gets nothing.
 _LEASE = f"""
 INSERT INTO owners AS old (scope, epoch, owner, pid, host, since, until)
-SELECT scope, 1, $2, $3, $4, {_NOW}, {_NOW} + $5 FROM unnest($1::varchar[]) AS wanted (scope) ORDER BY scope
+SELECT scope, 1, $2, $3, $4, {_NOW}, {_NOW} + $5 FROM unnest($1::varchar[]) AS wanted (scope)
+WHERE NOT EXISTS (SELECT 1 FROM owners AS other WHERE other.scope = wanted.scope AND other.until >= {_NOW})
+ORDER BY scope
 ON CONFLICT (scope) DO UPDATE SET
     epoch = old.epoch + 1, owner = $2, pid = $3, host = $4, since = excluded.since, until = excluded.until
 WHERE old.until IS NULL OR old.until < {_NOW}
 RETURNING scope, epoch
 """
 _RENEW = f"""
-UPDATE owners SET until = {_NOW} + $3 FROM unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
-WHERE owners.scope = mine.scope AND owners.epoch = mine.epoch RETURNING owners.scope
+WITH mine AS (
+    SELECT owners.scope FROM owners JOIN unnest($1::varchar[], $2::bigint[]) AS given (scope, epoch)
+    ON owners.scope = given.scope AND owners.epoch = given.epoch ORDER BY owners.scope FOR NO KEY UPDATE OF owners
+)
+UPDATE owners SET until = {_NOW} + $3 FROM mine WHERE owners.scope = mine.scope RETURNING owners.scope
 """
 _LET_GO = """
 UPDATE owners SET until = 0 FROM unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
 WHERE owners.scope = mine.scope AND owners.epoch = mine.epoch
 """
+_LEASES = f"""
+SELECT scope, epoch, owner, until - {_NOW} FROM owners WHERE scope <> '' AND starts_with(scope, $1) ORDER BY scope
+"""
+# Whoever held a lease that has run out shall not renew it while the whole store is somebody's.
+_END_ALL = "UPDATE owners SET epoch = epoch + 1, until = 0 WHERE scope <> ''"
+
+
+class Lease(msgspec.Struct):
+    """Who owns a scope, or did last, under which epoch, and for how many seconds more; none or less: it has run out."""
+
+    scope: str
+    epoch: int
+    owner: str
+    left_s: float
 
 
 async def check(connection: Any, epochs: Mapping[str, int]) -> None:
@@ -79,8 +102,10 @@ async def signed(connection: Any, scope: str = WHOLE) -> str:
     return f"{row[0]} (process {row[1]} on {row[2]}, since {since})"
 
 
-async def lease(connection: Any, scopes: Iterable[str], owner: str, seconds: float) -> dict[str, int]:
-    """Those of the scopes that were free, with their new epochs."""
+async def lease(connection: Any, scopes: Iterable[str], owner: str, seconds: float, lock: int) -> dict[str, int]:
+    """Those of the scopes that were free, with their new epochs; none while the whole store (`lock`) is claimed."""
+    if not await connection.fetchval("SELECT pg_try_advisory_xact_lock_shared($1)", lock):
+        raise StoreError(f"the store is being crawled by {await signed(connection)}: stop that one first")
     given = (sorted(set(scopes)), owner, os.getpid(), socket.gethostname(), seconds)
     return {row[0]: row[1] for row in await connection.fetch(_LEASE, *given)}
 
@@ -93,6 +118,11 @@ async def renew(connection: Any, epochs: Mapping[str, int], seconds: float) -> s
 async def let_go(connection: Any, epochs: Mapping[str, int]) -> None:
     """Give up leases."""
     await connection.execute(_LET_GO, *columns_of(sorted(epochs.items()), 2))
+
+
+async def leases(connection: Any, prefix: str) -> list[Lease]:
+    """Of scopes that begin so, run out or not."""
+    return [Lease(row[0], row[1], row[2], float(row[3])) for row in await connection.fetch(_LEASES, prefix)]
 
 
 class Claim:
@@ -129,10 +159,21 @@ class Claim:
             except asyncpg.LockNotAvailableError:
                 who = await signed(connection)
                 raise StoreError(f"{self._link.address.name} is being crawled by {who}: stop that one first") from None
+            await self._refuse_a_fleet(connection)
         except BaseException:
             connection.terminate()
             raise
         self._connection = connection
+
+    async def _refuse_a_fleet(self, connection: Any) -> None:
+        """Nobody gets a lease from now on (`lease` asks for the lock); those that ended must stay so."""
+        living = [lease for lease in await leases(connection, "") if lease.left_s > 0.0]
+        if living:
+            raise StoreError(
+                f"{self._link.address.name} is being crawled by a fleet ({living[0].owner} has {living[0].scope}): "
+                "recrawl cluster down first"
+            )
+        await connection.execute(_END_ALL)
 
     @property
     def lost(self) -> bool:

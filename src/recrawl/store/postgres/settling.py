@@ -12,6 +12,7 @@ from typing import Any
 
 from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Settlement, Source, Version
 from recrawl.store.postgres import ownership
+from recrawl.store.postgres.buckets import write_note
 from recrawl.store.postgres.catalogue import add, next_revision
 from recrawl.store.postgres.rows import Table, columns_of, digest, fitting
 from recrawl.store.postgres.words import vector
@@ -20,7 +21,8 @@ from recrawl.store.sqlite.rows import names
 _CRAWL, _VERSION, _PRICE = Table(Crawl), Table(Version, without="id"), Table(Price)
 _ITEM = Table(Item, without="id", more={"words": "varchar"})
 _PROGRESS = Table(Progress)
-_HOLD, _ROBOTS = Table(Hold, more={"digest": "bytea"}), Table(Robots, more={"digest": "bytea"})
+_HOLD = Table(Hold, more={"digest": "bytea", "bucket": "integer"})
+_ROBOTS = Table(Robots, more={"digest": "bytea"})
 _INSERT_CRAWLS = f"INSERT INTO crawls ({_CRAWL.names}) {_CRAWL.given}"
 _INSERT_VERSIONS = f"INSERT INTO versions ({_VERSION.names}) {_VERSION.given}"
 _INSERT_PRICES = f"INSERT INTO prices ({_PRICE.names}) {_PRICE.given}"
@@ -36,7 +38,8 @@ _UPDATE_PROGRESS = (
 )
 _REPLACE_HOLDS = (
     f"INSERT INTO holds ({_HOLD.names}) {_HOLD.given} ORDER BY digest ON CONFLICT (digest) DO UPDATE SET "
-    "until = excluded.until, reason = excluded.reason, failures = excluded.failures"
+    "until = excluded.until, reason = excluded.reason, failures = excluded.failures, "
+    "bucket = coalesce(excluded.bucket, holds.bucket)"
 )
 _REPLACE_ROBOTS = (
     f"INSERT INTO robots ({_ROBOTS.names}) {_ROBOTS.given} ORDER BY digest ON CONFLICT (digest) DO UPDATE SET "
@@ -51,8 +54,14 @@ FROM counter, unnest($1::double precision[], $2::bytea[]) WITH ORDINALITY AS giv
 _SHARE = "INSERT INTO meta VALUES ('shared', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 # Only what a crawl can find out is written, so that an edit its owner made meanwhile stays.
 _MOVE = """
-UPDATE sources SET url = $2, digest = $3 WHERE id = $1 AND revision = $4 AND digest <> $3
-AND NOT EXISTS (SELECT 1 FROM sources AS other WHERE other.digest = $3)
+WITH before AS (
+    SELECT id, bucket FROM sources WHERE id = $1 AND revision = $4 AND digest <> $3
+    AND NOT EXISTS (SELECT 1 FROM sources AS other WHERE other.digest = $3) FOR UPDATE
+), word AS (
+    INSERT INTO strayed SELECT id, bucket, $5 FROM before WHERE bucket IS NOT NULL
+    ON CONFLICT (source, bucket) DO UPDATE SET revision = excluded.revision
+)
+UPDATE sources SET url = $2, digest = $3, bucket = NULL FROM before WHERE sources.id = before.id
 """
 _FOUND_OUT = """
 UPDATE sources SET kind = new.kind, title = new.title, note = new.note, revision = $6,
@@ -71,25 +80,52 @@ _MANY = 500
 _DROPPED = "SELECT source, key FROM dropped WHERE source = ANY($1)"
 
 
-async def write(connection: Any, batch: Batch, epochs: Mapping[str, int]) -> None:
-    """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
-    await ownership.check(connection, epochs)
+class Part:
+    """A batch that one of several writers may write, and what it rests on.
+
+    Parameters
+        batch: what is left of it to write
+        epochs: of the scopes it writes for
+        buckets: of its sources; those that are in another one by now are left out
+        hold_buckets: of its holds, by host; None for nobody knows
+        note: the name under which `shared` is kept; empty for the store's own
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        epochs: Mapping[str, int],
+        *,
+        buckets: Mapping[int, int] | None = None,
+        hold_buckets: Mapping[str, int] | None = None,
+        note: str = "",
+    ) -> None:
+        self.batch, self.epochs = batch, epochs
+        self.buckets, self.hold_buckets, self.note = buckets or {}, hold_buckets or {}, note
+
+
+async def write(connection: Any, part: Part) -> None:
+    """All of it. What belongs to a source that was removed meanwhile is left out."""
+    batch = part.batch
+    await ownership.check(connection, part.epochs)
     found_out = [s for s in batch.settlements if s.source is not None or s.children]
     number = await next_revision(connection) if found_out else 0
-    there = await _sources_still_there(connection, batch)
+    there = await _sources_still_there(connection, part)
     settlements = [s for s in batch.settlements if s.crawl.source in there]
     ahead = [place for place, item in enumerate(batch.items) if item.source in there]
     await _insert(connection, _INSERT_CRAWLS, _CRAWL, [s.crawl for s in settlements])
-    await _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
+    others = [each for each in batch.progress if not part.buckets or each.source in there]
+    await _write_progress(connection, chain(others, (s.progress for s in settlements)))
     items = [batch.items[place] for place in ahead]
     await _write_items(connection, items + [item for s in settlements for item in s.items])
     await _insert(connection, _INSERT_VERSIONS, _VERSION, [s.version for s in settlements if s.version])
     await _write_catalogue(connection, [s for s in settlements if s.source or s.children], number)
-    await _replace(connection, _REPLACE_HOLDS, _HOLD, {each.host: each for each in batch.holds})
+    holds = {each.host: each for each in batch.holds}
+    await _replace(connection, _REPLACE_HOLDS, _HOLD, holds, [part.hold_buckets.get(host) for host in holds])
     await _replace(connection, _REPLACE_ROBOTS, _ROBOTS, {each.origin: each for each in batch.robots})
     await _insert(connection, _INSERT_PRICES, _PRICE, [batch.price] if batch.price is not None else [])
     if batch.shared is not None:
-        await connection.execute(_SHARE, batch.shared)
+        await _share(connection, part.note, batch.shared)
     events = [batch.events[place] for place in ahead]
     await _write_events(connection, events + [event for s in settlements for event in s.events])
 
@@ -99,19 +135,32 @@ async def _insert(connection: Any, statement: str, table: Table, records: Sequen
         await connection.execute(statement, *table.arrays(records))
 
 
-async def _replace(connection: Any, statement: str, table: Table, records: Mapping[str, Any]) -> None:
+async def _replace(
+    connection: Any, statement: str, table: Table, records: Mapping[str, Any], *more: Sequence[Any]
+) -> None:
     if records:
-        by_key = {digest(name): record for name, record in records.items()}
-        await connection.execute(statement, *table.arrays(by_key.values(), list(by_key)))
+        keys = [digest(name) for name in records]
+        await connection.execute(statement, *table.arrays(records.values(), keys, *more))
 
 
-async def _sources_still_there(connection: Any, batch: Batch) -> set[int]:
-    """Those that exist, and will until the end of the transaction."""
-    wanted = fitting({s.crawl.source for s in batch.settlements} | {item.source for item in batch.items})
+async def _share(connection: Any, note: str, shared: bytes) -> None:
+    if note:
+        await write_note(connection, note, shared)
+    else:
+        await connection.execute(_SHARE, shared)
+
+
+async def _sources_still_there(connection: Any, part: Part) -> set[int]:
+    """Those that exist, and will until the end of the transaction, and did not go to another bucket."""
+    batch, buckets = part.batch, part.buckets
+    wanted = {s.crawl.source for s in batch.settlements} | {item.source for item in batch.items}
+    if buckets:
+        wanted.update(each.source for each in batch.progress)
     if not wanted:
         return set()
-    statement = "SELECT id FROM sources WHERE id = ANY($1) ORDER BY id FOR KEY SHARE"
-    return {row[0] for row in await connection.fetch(statement, wanted)}
+    statement = "SELECT id, bucket FROM sources WHERE id = ANY($1) ORDER BY id FOR KEY SHARE"
+    rows = await connection.fetch(statement, fitting(wanted))
+    return {id for id, bucket in rows if bucket is None or buckets.get(id, bucket) == bucket}
 
 
 async def _write_progress(connection: Any, progress: Any) -> None:
@@ -129,7 +178,7 @@ async def _write_catalogue(connection: Any, settlements: Sequence[Settlement], n
     changed = {s.source.id: s.source for s in settlements if s.source is not None}
     if changed:
         for source in changed.values():
-            await connection.execute(_MOVE, source.id, source.url, digest(source.url), source.revision)
+            await connection.execute(_MOVE, source.id, source.url, digest(source.url), source.revision, number)
         rows = [_found_out(source) for source in changed.values()]
         await connection.execute(_FOUND_OUT, *columns_of(rows, 5), number)
     await add(connection, [child for s in settlements for child in s.children])

@@ -27,6 +27,7 @@ _ORDERS = {
     "robots": "origin",
     "events": "seq",
     "outlets": "name",
+    "notes": "name",
 }
 _COUNTED = ("revision", "clicks", "events")
 

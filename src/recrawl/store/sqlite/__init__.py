@@ -320,6 +320,16 @@ class SqliteStore:
         with self._database.writing() as connection:
             handing.advance(connection, mended(outlet), seq)
 
+    def note(self, name: str) -> bytes | None:
+        """What a program keeps under a name."""
+        with self._database.reading() as connection:
+            return handing.note(connection, mended(name))
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        """Keep something small under a name; None forgets it."""
+        with self._database.writing() as connection:
+            handing.write_note(connection, mended(name), text)
+
     def vacuum(self, keep: Keep, now: float) -> Vacuumed:
         """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
         return retention.vacuum(self._database, keep, now)

@@ -36,3 +36,17 @@ def advance(connection: sqlite3.Connection, outlet: str, seq: int) -> None:
     """Forwards only."""
     statement = "INSERT INTO outlets VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = max(seq, excluded.seq)"
     connection.execute(statement, (outlet, seq))
+
+
+def note(connection: sqlite3.Connection, name: str) -> bytes | None:
+    """What is kept under a name."""
+    row = connection.execute("SELECT text FROM notes WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else None
+
+
+def write_note(connection: sqlite3.Connection, name: str, text: bytes | None) -> None:
+    """In place of what was there."""
+    if text is None:
+        connection.execute("DELETE FROM notes WHERE name = ?", (name,))
+    else:
+        connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, text))

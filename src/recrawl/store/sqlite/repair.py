@@ -30,6 +30,7 @@ _TABLES = (
     "holds",
     "robots",
     "outlets",
+    "notes",
 )
 _ORPHANS_POSSIBLE = ("progress", "items", "clicks", "crawls", "versions")
 _COMPLAINTS = 100
