@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
 from recrawl.crawl.allowance import Allotment
+from recrawl.crawl.borders import Borders
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.gate import GatedTransport
@@ -87,6 +88,7 @@ def make_crawler(
     clock: Clock | None = None,
     transport: Transport | None = None,
     allotted: bool = False,
+    borders: Borders | None = None,
     outlets: Outlets | None = None,
     sweeps: bool = True,
 ) -> Crawler:
@@ -95,6 +97,7 @@ def make_crawler(
     Parameters
         transport: what requests leave by; by default HTTP
         allotted: there is nothing to spend before the first `Crawler.allot`; by default the budget of the settings
+        borders: which hosts are another crawler's; by default none
         outlets: where what is found goes; by default where the settings say
         sweeps: whether it drops what is past its time
     """
@@ -113,6 +116,8 @@ def make_crawler(
         timer,
         config.fetch,
         obey_robots=config.politeness.robots,
+        borders=borders,
+        heed=lambda url: decider.heed(url, timer.now()),
     )
     return Crawler(
         decider=decider,

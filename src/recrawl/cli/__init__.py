@@ -38,6 +38,7 @@ COMMANDS = {
     "config": "recrawl.cli.config",
     "run": "recrawl.cli.run_",
     "serve": "recrawl.cli.serve",
+    "cluster": "recrawl.cli.cluster",
     "reproduce": "recrawl.cli.reproduce",
     "replay": "recrawl.cli.replay",
     "synthweb": "recrawl.cli.synthweb",

@@ -33,18 +33,23 @@ def command(target: str, as_json: bool) -> None:
     """
     from recrawl.cli.showing import write_json
     from recrawl.cli.targets import find_source
-    from recrawl.crawl.explanation import explain
 
     config, now = settings(), time.time()
     with opened_store(config) as store:
-        source = find_source(store, target)
-        progress = next(iter(store.progress([source.id])))
-        around = circumstances(store, config, source, progress, now)
-        found = explain(source, progress, now, around, store.crawls(source=source.id, limit=CRAWLS))
+        found = explained(store, config, find_source(store, target), now)
     if as_json:
         write_json(found)
     else:
-        _show(found, now)
+        show(found, now)
+
+
+def explained(store: Store, config: Config, source: Source, now: float) -> Explanation:
+    """What there is to say of a source."""
+    from recrawl.crawl.explanation import explain
+
+    progress = next(iter(store.progress([source.id])))
+    around = circumstances(store, config, source, progress, now)
+    return explain(source, progress, now, around, store.crawls(source=source.id, limit=CRAWLS))
 
 
 def circumstances(store: Store, config: Config, source: Source, progress: Progress, now: float) -> Circumstances:
@@ -77,7 +82,8 @@ def circumstances(store: Store, config: Config, source: Source, progress: Progre
     )
 
 
-def _show(found: Explanation, now: float) -> None:
+def show(found: Explanation, now: float) -> None:
+    """In a terminal."""
     from rich.text import Text
 
     from recrawl.cli.console import console

@@ -70,7 +70,6 @@ class Board(msgspec.Struct, kw_only=True):
         spend: tokens per second over the last seconds
         wanted: shards asked for
         buckets, held: how many there are, and how many some shard holds
-        unplaced: sources nobody has yet
         messages, bytes: reports and grants since the coordinator took office
     """
 
@@ -85,7 +84,6 @@ class Board(msgspec.Struct, kw_only=True):
     wanted: int = 0
     buckets: int = 0
     held: int = 0
-    unplaced: int = 0
     messages: int = 0
     bytes: int = 0
     shards: list[ShardLine] = []

@@ -26,6 +26,11 @@ def bucket_of(url: str) -> int:
     return _hash(domain_of(authority_of(url)).encode("utf-8", "surrogatepass")) % BUCKETS
 
 
+def bucket_of_host(key: str) -> int:
+    """The bucket of what politeness calls a host: a host, a domain or an URL, by the scope of the settings."""
+    return bucket_of(key if "://" in key else f"http://{key}")
+
+
 @lru_cache(maxsize=16)
 def owners(members: tuple[str, ...]) -> tuple[str, ...]:
     """The member that has each bucket; none where there are no members.

@@ -1,0 +1,273 @@
+"""`recrawl cluster`: a fleet of crawlers over one PostgreSQL store.
+
+Only `up` talks to Ray. The others read what the fleet keeps in the store, and write there what is wanted of it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.nearest import Suggesting
+from recrawl.cli.options import json_option, opened_store, settings, store_options
+from recrawl.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from recrawl.cluster.board import Board
+    from recrawl.config import Config
+    from recrawl.store.postgres import PostgresStore
+
+START_S = 180.0
+"""Until the shards work: the first time on a machine they compile."""
+STOP_S = 60.0
+LOOK_S = 1.0
+
+
+@click.group(name="cluster", cls=Suggesting, short_help="A fleet of crawlers over one PostgreSQL store.")
+def command() -> None:
+    """A fleet: many crawlers on one or more machines that share a store, a budget and one price."""
+
+
+@command.command(name="up", short_help="Start a fleet.")
+@click.option("--shards", type=click.IntRange(1, 10_000), default=os.cpu_count() or 1, show_default="cores here",
+              help="How many crawlers.")  # fmt: skip
+@click.option("--local", is_flag=True, help="On this machine alone, with a Ray of its own that ends with this command.")
+@click.option("--address", default="auto", show_default=True, metavar="ADDRESS",
+              help="The Ray to start on: auto finds the one here; HOST:PORT or ray://HOST:PORT.")  # fmt: skip
+@click.option("--budget", help="Requests the whole fleet may send: 600/min, 50/s.")
+@click.option("--burst", type=click.FloatRange(min=0.0, min_open=True), help="Requests that may be saved up.")
+@click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
+@click.option("--for", "duration", metavar="TIME", help="End the fleet after this time: 10m, 2h.")
+@click.option("--follow", is_flag=True, help="Stay and show the fleet; Ctrl-C leaves it running.")
+@store_options
+def up(
+    shards: int,
+    local: bool,
+    address: str,
+    budget: str | None,
+    burst: float | None,
+    allow_private: bool | None,
+    duration: str | None,
+    follow: bool,
+) -> None:
+    """Start a fleet over the store of --store, which must be in PostgreSQL.
+
+    With --local it stays in the foreground, shows the fleet, and Ctrl-C ends it: what is under way is finished first.
+    On a Ray that runs already the fleet is started and left running; look after it with `recrawl cluster status`,
+    `scale` and `down`. Ray runs whatever reaches its ports: keep it on a private network (docs/fleet.md).
+    """
+    from recrawl.units import parse_duration
+
+    config = settings({"budget": budget, "burst": burst, "fetch.allow_private": allow_private})
+    seconds = None if duration is None else parse_duration("--for", duration)
+    with _opened(config) as store, _on_ray(local, address, shards) as where:
+        _begin(config, store, shards, where)
+        _await_work(store, shards)
+        if local or follow or seconds is not None:
+            try:
+                _follow(store, seconds)
+            except KeyboardInterrupt:
+                if follow and not local and seconds is None:
+                    return
+                click.echo("ending the fleet: what is under way is finished", err=True)
+            _end(store)
+
+
+@command.command(name="status", short_help="How the fleet does.")
+@click.option("--follow", is_flag=True, help="Stay and show it anew every second.")
+@json_option
+@store_options
+def status(follow: bool, as_json: bool) -> None:
+    """Price, spend, and per shard what it has, spends and lacks. Reads the store alone."""
+    from recrawl.cli.fleet import show
+    from recrawl.cli.showing import write_json
+    from recrawl.cluster.board import is_up
+
+    config = settings()
+    with _opened(config) as store:
+        board = _board(store)
+        if as_json:
+            write_json({"up": is_up(board, time.time()), **_plain(board)})
+        elif follow:
+            _follow(store, None)
+        else:
+            show(board, time.time())
+
+
+@command.command(name="scale", short_help="Have more shards, or fewer; or another budget.")
+@click.argument("shards", type=click.IntRange(1, 10_000), required=False)
+@click.option("--budget", help="Requests the whole fleet may send from now on.")
+@store_options
+def scale(shards: int | None, budget: str | None) -> None:
+    """Ask the running fleet for SHARDS shards: domains move with all that is known of them."""
+    import msgspec
+
+    from recrawl.cluster.board import read_wish, write_wish
+    from recrawl.units import parse_rate
+
+    if shards is None and budget is None:
+        raise click.UsageError("say how many shards, or which --budget")
+    config = settings()
+    with _opened(config) as store:
+        _board(store, alive=True)
+        wish = read_wish(store)
+        assert wish is not None
+        changes: dict[str, Any] = {} if shards is None else {"shards": shards}
+        if budget is not None:
+            rate = parse_rate("--budget", budget)
+            changes |= {"budget": rate, "burst": max(1.0, rate)}
+        write_wish(store, msgspec.structs.replace(wish, **changes))
+    click.echo("asked for; `recrawl cluster status` shows how it goes")
+
+
+@command.command(name="down", short_help="End the fleet.")
+@store_options
+def down() -> None:
+    """End the fleet: visits under way are finished and stored first."""
+    config = settings()
+    with _opened(config) as store:
+        _board(store, alive=True)
+        _end(store)
+
+
+@command.command(name="explain", short_help="Say which shard has a source, and why and when it is fetched.")
+@click.argument("target")
+@json_option
+@store_options
+def explain(target: str, as_json: bool) -> None:
+    """Say which shard looks after a source, under which lease, and all that `recrawl explain` says of it."""
+    from recrawl.cli.explain import explained, show
+    from recrawl.cli.fleet import show_owner
+    from recrawl.cli.showing import write_json
+    from recrawl.cli.targets import find_source
+    from recrawl.cluster.ownership import owner_of
+
+    config, now = settings(), time.time()
+    with _opened(config) as store:
+        source = find_source(store, target)
+        owner = owner_of(store, source, _board(store))
+        found = explained(store, config, source, now)
+    if as_json:
+        write_json({"owner": owner, "explanation": found})
+        return
+    show(found, now)
+    show_owner(owner)
+
+
+# -- parts
+
+
+@contextmanager
+def _opened(config: Config) -> Iterator[PostgresStore]:
+    from recrawl.store.postgres import PostgresStore
+
+    if not config.store.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(
+            f"a fleet needs a store in PostgreSQL, not {config.store}: "
+            "recrawl store copy FROM postgresql://USER@HOST/DATABASE, then name it with --store"
+        )
+    with opened_store(config) as store:
+        assert isinstance(store, PostgresStore)
+        yield store
+
+
+@contextmanager
+def _on_ray(local: bool, address: str, shards: int) -> Iterator[str]:
+    from recrawl.cluster import rays
+
+    click.echo("starting Ray on this machine …" if local else f"joining Ray at {address} …", err=True)
+    where = rays.start_here(shards) if local else rays.connect(address)
+    try:
+        yield where
+    finally:
+        rays.disconnect()
+
+
+def _begin(config: Config, store: PostgresStore, shards: int, where: str) -> None:
+    from recrawl.cluster import rays
+    from recrawl.cluster.board import Wish, is_up, read_board, write_wish
+
+    if claimed := store.claimed():
+        raise StoreError(f"{config.store} is being crawled by {claimed}: stop that one first")
+    if is_up(read_board(store), time.time()):
+        raise StoreError(f"a fleet works on {config.store} already: `recrawl cluster scale`, or `recrawl cluster down`")
+    wish = Wish(shards=shards, budget=config.budget_per_s, burst=config.burst_requests, address=where)
+    write_wish(store, wish)
+    rays.start_coordinator(config)
+
+
+def _await_work(store: PostgresStore, shards: int) -> None:
+    """Until every shard has something, or as long as that may take; then the board says what is missing."""
+    from recrawl.cluster.board import read_board
+
+    began = time.time()
+    click.echo(f"starting {shards} shards (the first time on a machine they compile: a minute or two) …", err=True)
+
+    def working() -> bool:
+        board = read_board(store)
+        return board is not None and board.at > began and sum(s.state == "working" for s in board.shards) >= shards
+
+    if not _until(working, START_S):
+        click.echo("not every shard works yet: `recrawl cluster status` says more", err=True)
+
+
+def _end(store: PostgresStore) -> None:
+    import msgspec
+
+    from recrawl.cluster.board import is_up, read_board, read_wish, write_wish
+
+    wish = read_wish(store)
+    if wish is not None:
+        write_wish(store, msgspec.structs.replace(wish, shards=0))
+    if _until(lambda: not is_up(read_board(store), time.time()), STOP_S):
+        click.echo("the fleet has ended")
+    else:
+        click.echo("the fleet is still ending: `recrawl cluster status` shows how it goes")
+
+
+def _until(happened: Callable[[], bool], at_most_s: float) -> bool:
+    last = time.monotonic() + at_most_s
+    while not happened():
+        if time.monotonic() > last:
+            return False
+        time.sleep(LOOK_S / 2)
+    return True
+
+
+def _follow(store: PostgresStore, seconds: float | None) -> None:
+    """Show the fleet until it ends, or for so long."""
+    from recrawl.cli.fleet import shown
+    from recrawl.cluster.board import is_up, read_board
+
+    last = None if seconds is None else time.monotonic() + seconds
+    with shown() as draw:
+        while last is None or time.monotonic() < last:
+            board = read_board(store)
+            if board is None or not is_up(board, time.time()):
+                click.echo("the fleet has ended", err=True)
+                return
+            draw(board, time.time())
+            time.sleep(LOOK_S)
+
+
+def _board(store: PostgresStore, *, alive: bool = False) -> Board:
+    from recrawl.cluster.board import is_up, read_board
+
+    board = read_board(store)
+    if board is None:
+        raise StoreError("no fleet has ever worked on this store: start one with `recrawl cluster up`")
+    if alive and not is_up(board, time.time()):
+        raise StoreError("no fleet works on this store now: start one with `recrawl cluster up`")
+    return board
+
+
+def _plain(board: Board) -> dict[str, Any]:
+    import msgspec
+
+    plain: dict[str, Any] = msgspec.to_builtins(board)
+    return plain

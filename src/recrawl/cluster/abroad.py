@@ -1,0 +1,82 @@
+"""Visits to domains of other shards: a redirect may lead anywhere, and its host's turn is its owner's to give.
+
+What is lent, for how long and what becomes of a turn that never comes back is said in `recrawl.crawl.borders`; this is
+where the owner is found and asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from recrawl.cluster.placing import bucket_of, owners
+from recrawl.crawl.borders import Said, Turn
+
+PARALLEL = 8
+"""Turns asked for at the same time."""
+ASK_AGAIN_S = 10.0
+"""When to try again where nobody could be asked: by then another has the domain."""
+
+
+class Neighbours(Protocol):
+    """The other shards, by name. Calls block for a bounded time and do not raise."""
+
+    def borrow(self, shard: str, url: str, loan: str, delay_s: float) -> Turn | None:
+        """Ask for the turn of an URL's host; None if nobody answers."""
+        ...
+
+    def give_back(self, shard: str, url: str, loan: str, said: Said) -> None:
+        """The turn is over, and what came of it."""
+        ...
+
+
+class Abroad:
+    """The borders of one shard (`recrawl.crawl.borders.Borders`).
+
+    Parameters
+        lasts_s: how long a bucket is this shard's for certain, in seconds from now; 0 if it is not
+    """
+
+    def __init__(self, name: str, neighbours: Neighbours, lasts_s: Callable[[int], float]) -> None:
+        self._name, self._neighbours, self._bucket_lasts_s = name, neighbours, lasts_s
+        self._members: tuple[str, ...] = ()
+        self._loans: dict[str, tuple[str, str]] = {}
+        self._asking = ThreadPoolExecutor(PARALLEL, thread_name_prefix="abroad")
+
+    def members(self, names: tuple[str, ...]) -> None:
+        """Who shares the buckets now."""
+        self._members = tuple(sorted(names))
+
+    def ours(self, url: str) -> bool:
+        """Whether this shard may decide about the URL's host."""
+        return self.lasts_s(url) > 0.0
+
+    def lasts_s(self, url: str) -> float:
+        """For how long."""
+        return self._bucket_lasts_s(bucket_of(url))
+
+    def lent(self, url: str) -> bool:
+        """Whether its turn was asked for and not given back yet."""
+        return any(asked == url for _, asked in self._loans.values())
+
+    async def enter(self, url: str, loan: str, delay_s: float) -> Turn:
+        """Ask the owner for the host's turn, and wait for it."""
+        owner = owners(self._members)[bucket_of(url)] if self._members else self._name
+        if owner == self._name:
+            return Turn(refused="its domain has no shard now", wait_s=ASK_AGAIN_S)
+        self._loans[loan] = (owner, url)
+        loop = asyncio.get_running_loop()
+        turn = await loop.run_in_executor(self._asking, self._neighbours.borrow, owner, url, loan, delay_s)
+        return turn or Turn(refused=f"{owner}, which has its domain, does not answer", wait_s=ASK_AGAIN_S)
+
+    def leave(self, url: str, loan: str, said: Said) -> None:
+        """Give the turn back, without waiting."""
+        owner, _ = self._loans.pop(loan, ("", ""))
+        if owner:
+            self._asking.submit(self._neighbours.give_back, owner, url, loan, said)
+
+    def close(self) -> None:
+        """Ask nobody any more."""
+        self._asking.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,81 @@
+"""The coordinator's day: a round every second; while in office, what is found is handed on and what is old swept."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from recrawl import wiring
+from recrawl.clock import Clock
+from recrawl.cluster.coordinator import Coordinator
+from recrawl.config import Config
+from recrawl.crawl.outlets import Outlets
+from recrawl.errors import StoreError
+from recrawl.store.base import Keep
+from recrawl.store.postgres import PostgresStore
+
+ROUND_S = 1.0
+SWEEP_FIRST_S, SWEEP_S = 600.0, 86400.0
+_LOG = structlog.get_logger("recrawl.fleet")
+
+
+async def coordinate(coordinator: Coordinator, config: Config, store: PostgresStore, clock: Clock) -> None:
+    """Until the fleet is ended."""
+    sweeping = asyncio.create_task(_sweep(coordinator, config, store, clock))
+    telling: asyncio.Task[None] | None = None
+    try:
+        while not coordinator.finished:
+            began = clock.now()
+            await asyncio.to_thread(coordinator.round)
+            if coordinator.in_office and telling is None:
+                telling = asyncio.create_task(_hand_on(config, store, clock))
+            elif not coordinator.in_office and telling is not None:
+                await _ended(telling)
+                telling = None
+            await clock.sleep(max(began + ROUND_S - clock.now(), 0.0))
+    finally:
+        for task in (sweeping, telling):
+            if task is not None:
+                await _ended(task)
+    await asyncio.to_thread(coordinator.leave)
+
+
+async def _hand_on(config: Config, store: PostgresStore, clock: Clock) -> None:
+    """What shards found, to the outlets; again from where they were after the store was away."""
+    while True:
+        try:
+            await _deliver(wiring.make_outlets(config, store, clock), clock)
+        except StoreError as error:
+            _LOG.warning("nothing is handed on: the store does not answer", reason=str(error))
+        await clock.sleep(ROUND_S)
+
+
+async def _deliver(outlets: Outlets, clock: Clock) -> None:
+    await outlets.open()
+    running = asyncio.create_task(outlets.run())
+    try:
+        while not running.done():
+            outlets.notify()
+            await clock.sleep(ROUND_S)
+        await running
+    finally:
+        await _ended(running)
+
+
+async def _sweep(coordinator: Coordinator, config: Config, store: PostgresStore, clock: Clock) -> None:
+    wait, keep = SWEEP_FIRST_S, Keep.of(config.retention)
+    while True:
+        await clock.sleep(wait)
+        wait = SWEEP_S
+        if not coordinator.in_office:
+            continue
+        try:
+            await asyncio.to_thread(store.vacuum, keep, clock.now())
+        except StoreError as error:
+            _LOG.warning("what is past its time could not be dropped", reason=str(error))
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait((task,))

@@ -1,0 +1,131 @@
+"""The roll of the fleet: which shards there are, what they last said, and who shares the buckets.
+
+A shard has a name, kept over restarts, and lives: what a new life says replaces what the old one said. Pure: whoever
+asks says what time it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from recrawl.cluster.messages import Report
+
+SILENT_S = 15.0
+"""A shard not heard of for so long is no member any more: the others take its buckets."""
+WINDOW_S = 10.0
+"""Spend is shown as a mean over so long."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One shard as last heard of.
+
+    Parameters
+        since: when its present life was first heard of
+        heard: when it last spoke
+        spent: (when, tokens spent in this life) over the last seconds
+        ended: lives of this name that are over
+    """
+
+    report: Report
+    since: float
+    heard: float
+    spent: deque[tuple[float, float]] = field(default_factory=deque)
+    ended: set[str] = field(default_factory=set)
+
+    def spend(self, now: float) -> float:
+        """Tokens per second over the last seconds."""
+        if len(self.spent) < 2:
+            return 0.0
+        (began, before), (_, after) = self.spent[0], self.spent[-1]
+        return (after - before) / max(now - began, 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Gained:
+    """What a report adds to the sums of the fleet."""
+
+    requests: int = 0
+    captured: float = 0.0
+    failed: int = 0
+
+
+class Roll:
+    """Of one coordinator. After a change of office every shard wanted counts as heard of just then."""
+
+    def __init__(self, wanted: Iterable[str], now: float) -> None:
+        self._wanted = tuple(wanted)
+        self._entries: dict[str, Entry] = {}
+        self._awaited = dict.fromkeys(self._wanted, now)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The names asked for."""
+        return self._wanted
+
+    def want(self, names: Iterable[str], now: float) -> None:
+        """Others are asked for from now on."""
+        before, self._wanted = self._wanted, tuple(names)
+        self._awaited.update((name, now) for name in self._wanted if name not in before)
+
+    def hear(self, report: Report, now: float) -> Gained:
+        """Take down what a shard says; what is new in it. A life that was followed by another adds nothing."""
+        entry = self._entries.get(report.shard)
+        if entry is None or entry.report.life != report.life:
+            if entry is not None and report.life in entry.ended:
+                return Gained()
+            ended = set() if entry is None else entry.ended | {entry.report.life}
+            entry = self._entries[report.shard] = Entry(Report(shard=report.shard, life=report.life), now, now)
+            entry.ended = ended
+        before, entry.report, entry.heard = entry.report, report, now
+        entry.spent.append((now, report.spent))
+        while now - entry.spent[0][0] > WINDOW_S:
+            entry.spent.popleft()
+        return Gained(
+            max(report.requests - before.requests, 0),
+            max(report.captured - before.captured, 0.0),
+            max(report.failed - before.failed, 0),
+        )
+
+    def forget(self, name: str) -> None:
+        """A shard has been ended."""
+        self._entries.pop(name, None)
+        self._awaited.pop(name, None)
+
+    def entry(self, name: str) -> Entry | None:
+        """What is known of a shard."""
+        return self._entries.get(name)
+
+    def names(self) -> list[str]:
+        """All that are wanted or were heard of."""
+        return sorted({*self._wanted, *self._entries}, key=_in_order)
+
+    def present(self, name: str, now: float) -> bool:
+        """Whether it was heard of lately, or nobody could have heard of it yet."""
+        entry = self._entries.get(name)
+        heard = self._awaited.get(name, -SILENT_S) if entry is None else entry.heard
+        return now - heard < SILENT_S
+
+    def members(self, now: float) -> tuple[str, ...]:
+        """Those that share the buckets."""
+        return tuple(name for name in self._wanted if self.present(name, now))
+
+    def surplus(self, now: float) -> list[str]:
+        """Those not wanted any more that have nothing left, or are gone."""
+        return [
+            name
+            for name, entry in self._entries.items()
+            if name not in self._wanted and (entry.report.buckets == 0 or not self.present(name, now))
+        ]
+
+
+def shard_name(number: int) -> str:
+    """Of the shards, counted from 0."""
+    return f"shard-{number}"
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    """Number 10 after number 9."""
+    return len(name), name

@@ -1,0 +1,271 @@
+"""A shard: the crawler of the single program over the buckets it has under lease, on an allowance that runs out.
+
+Three loops on one event loop: the crawler itself; the *keeper*, which holds the leases of the buckets that are this
+shard's by the list of members, takes in those that become free and hands over those that are another's; the *talker*,
+which reports once a second and puts the answer in force. None of them waits for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import socket
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+import msgspec
+import structlog
+
+from recrawl import wiring
+from recrawl.clock import Clock
+from recrawl.cluster.abroad import Abroad, Neighbours
+from recrawl.cluster.messages import Grant, Report
+from recrawl.cluster.placing import bucket_of, bucket_of_host, buckets_of, scope
+from recrawl.config import Config
+from recrawl.crawl.borders import Said, Turn
+from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.outlets import Outlets
+from recrawl.errors import StoreError
+from recrawl.store.postgres import PostgresStore
+from recrawl.store.postgres.slice import Slice
+
+Answer = TypeVar("Answer")
+LEASE_S = 10.0
+"""Of buckets."""
+RENEW_S, TALK_S = 2.0, 1.0
+"""Time between two renewals, and between two reports."""
+ABLE_MORE, FULL = 1.1, 0.9
+"""A shard that has saved up such a part of its burst says it could spend so many times what it does."""
+NAME = "{shard}"
+"""In the user agent of the settings: stands for the shard's name."""
+
+
+class Line(Neighbours, Protocol):
+    """How a shard reaches the others. Calls block for a bounded time."""
+
+    def tell(self, report: bytes) -> bytes:
+        """A report to the coordinator; its grant, or nothing if nobody answered."""
+        ...
+
+
+class Shard:
+    """One life of a shard. `run` ends when it is told to stop, or with the error that ended it."""
+
+    def __init__(self, name: str, config: Config, store: PostgresStore, line: Line, clock: Clock) -> None:
+        self.name, self.life = name, uuid.uuid4().hex
+        named = config.fetch.user_agent.replace(NAME, name)
+        config = msgspec.structs.replace(config, fetch=msgspec.structs.replace(config.fetch, user_agent=named))
+        self._config, self._line, self._clock = config, line, clock
+        self._slice = Slice(
+            store,
+            name=name,
+            owner=f"{name} ({wiring.owner()})",
+            seconds=LEASE_S,
+            now=clock.now,
+            scope=scope,
+            bucket_of_host=bucket_of_host,
+        )
+        self._abroad = Abroad(name, line, self._lasts_s)
+        self.crawler = wiring.make_crawler(
+            config,
+            self._slice,
+            clock=clock,
+            transport=HttpTransport(config.fetch, clock, permit=self._permit),
+            borders=self._abroad,
+            allotted=True,
+            outlets=Outlets(self._slice, [], clock),
+            sweeps=False,
+        )
+        self._grant = Grant(leader=0, number=0)
+        self._grant_until = -math.inf
+        self._renewed = -math.inf
+        self._paid = (clock.now(), 0.0)
+        self._spend = 0.0
+        self._trouble = "waiting for the coordinator"
+        self._told = ThreadPoolExecutor(1, thread_name_prefix="line")
+        self._kept = ThreadPoolExecutor(1, thread_name_prefix="leases")
+        self._log = structlog.get_logger("recrawl.fleet").bind(shard=name)
+
+    # -- life
+
+    async def run(self) -> None:
+        """Crawl what is this shard's until told to stop."""
+        duties = [asyncio.create_task(self._keep_for_ever()), asyncio.create_task(self._talk_for_ever())]
+        crawling = asyncio.create_task(self.crawler.run())
+        try:
+            await asyncio.wait([crawling, *duties], return_when=asyncio.FIRST_COMPLETED)
+            self.crawler.stop()
+            await crawling
+            for duty in duties:
+                if duty.done():
+                    duty.result()
+        finally:
+            for duty in duties:
+                duty.cancel()
+            await asyncio.gather(*duties, return_exceptions=True)
+            await self._hand_in()
+            self._abroad.close()
+            self._told.shutdown(wait=False, cancel_futures=True)
+            self._kept.shutdown(wait=False, cancel_futures=True)
+
+    def stop(self) -> None:
+        """Finish what is under way; `run` returns then."""
+        self.crawler.stop()
+
+    async def _hand_in(self) -> None:
+        """Nothing is under way any more: others may have the buckets at once."""
+        try:
+            await self._with_leases(lambda: self._slice.let_go(set(self._slice.held)))
+        except StoreError as error:
+            self._log.warning("the leases will run out by themselves", reason=str(error))
+
+    async def _with_leases(self, work: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._kept, work)
+
+    # -- what it may fetch
+
+    def _lasts_s(self, bucket: int) -> float:
+        """How long a bucket is ours for certain, in seconds from now."""
+        return self._slice.until - self._clock.now() if bucket in self._slice.held else 0.0
+
+    def _permit(self, url: str) -> str:
+        """Why a request must not be sent now; nothing if it may."""
+        bucket = bucket_of(url)
+        if bucket in self._slice.held:
+            return "" if self._slice.valid(bucket, self._clock.now()) else "the lease of its domain has run out"
+        return "" if self._abroad.lent(url) else "its domain is another shard's"
+
+    # -- for other shards
+
+    async def lend(self, url: str, loan: str, delay_s: float) -> Turn:
+        """The turn of a host of ours."""
+        return await self.crawler.courier.lend(url, loan, delay_s)
+
+    def returned(self, url: str, loan: str, said: Said) -> None:
+        """It comes back."""
+        self.crawler.courier.returned(url, loan, said)
+
+    # -- leases
+
+    async def _keep_for_ever(self) -> None:
+        while True:
+            try:
+                await self._keep()
+            except StoreError as error:
+                self._trouble = str(error)
+                self._log.warning("leases could not be kept", reason=str(error))
+            await self._clock.sleep(TALK_S)
+
+    async def _keep(self) -> None:
+        """Renew, take what is ours, hand over what is not."""
+        mine = buckets_of(self.name, self._grant.members) if self._grant.leader else set(self._slice.held)
+        changed = False
+        if self._clock.now() - self._renewed >= RENEW_S:
+            asked = self._clock.now()
+            changed = bool(await self._with_leases(self._slice.renew))
+            self._renewed = asked
+        missing, surplus = mine - self._slice.held, self._slice.held - mine - self._slice.retiring
+        if missing:
+            changed |= bool(await self._with_leases(lambda: self._slice.acquire(missing)))
+        if surplus:
+            self._slice.retire(surplus)
+            changed = True
+        self._abroad.members(self._grant.members)
+        if changed:
+            await self.crawler.refresh()
+            self._put_in_force()
+        await self._hand_over()
+
+    async def _hand_over(self) -> None:
+        """Let go of what is another's once no visit to it is under way."""
+        if not self._slice.retiring:
+            return
+        busy = {self._slice.bucket_of(source) for source in self.crawler.under_way()}
+        lent = {bucket_of(url) for url in self.crawler.courier.lent()}
+        free = self._slice.retiring - busy - lent
+        if free:
+            await self._with_leases(lambda: self._slice.let_go(free))
+
+    # -- talking
+
+    async def _talk_for_ever(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            sent = self._clock.now()
+            report = msgspec.msgpack.encode(self._report(sent))
+            answer = await loop.run_in_executor(self._told, self._line.tell, report)
+            if answer:
+                self._heed(msgspec.msgpack.decode(answer, type=Grant), sent)
+            await self._clock.sleep(max(sent + TALK_S - self._clock.now(), 0.0))
+
+    def _heed(self, grant: Grant, sent: float) -> None:
+        """Put a grant in force, unless a later coordinator was heard of already."""
+        if (grant.leader, grant.number) < (self._grant.leader, self._grant.number):
+            return
+        self._grant, self._grant_until = grant, sent + grant.seconds
+        self._put_in_force()
+
+    def _put_in_force(self) -> None:
+        """The allowance ends with the grant, and with the leases: without them nothing may be fetched anyway."""
+        until = min(self._grant_until, self._slice.until) if self._slice.held else -math.inf
+        self.crawler.allot(self._grant.rate, self._grant.burst, until)
+
+    def _report(self, now: float) -> Report:
+        crawler, grant, tally = self.crawler, self._grant, self.crawler.tally
+        left = self._grant_until - now
+        self._count_spend(now)
+        survey = crawler.survey(grant.price, now)
+        return Report(
+            shard=self.name,
+            life=self.life,
+            node=socket.gethostname(),
+            pid=os.getpid(),
+            leader=grant.leader,
+            granted=grant.number,
+            rate=grant.rate if left > 0.0 else 0.0,
+            burst=grant.burst if left > 0.0 else 0.0,
+            left_s=max(left, 0.0),
+            able=self._able(),
+            demand=survey.demand,
+            slope=survey.slope,
+            price=grant.price,
+            own_price=crawler.price,
+            backlog=survey.backlog,
+            newcomers=survey.newcomers,
+            dearest=crawler.dearest,
+            sources=survey.sources + survey.newcomers,
+            hosts=crawler.hosts,
+            buckets=len(self._slice.held),
+            spent=crawler.purse.spent,
+            requests=tally.requests,
+            crawls=tally.crawls,
+            new=tally.new,
+            changed=tally.changed,
+            failed=tally.failed,
+            captured=tally.captured,
+            trouble=self._why_nothing(left),
+        )
+
+    def _count_spend(self, now: float) -> None:
+        """Tokens per second, smoothed over a few reports."""
+        (before, paid), spent = self._paid, self.crawler.purse.spent
+        if now > before:
+            self._spend += 0.3 * ((spent - paid) / (now - before) - self._spend)
+            self._paid = (now, spent)
+
+    def _able(self) -> float:
+        """What could be spent: anything, unless tokens lie about unspent."""
+        purse = self.crawler.purse
+        unspent = purse.available() >= FULL * purse.burst
+        return ABLE_MORE * self._spend if unspent else math.inf
+
+    def _why_nothing(self, left: float) -> str:
+        if left <= 0.0:
+            return "waiting for the coordinator"
+        if self._slice.held and self._slice.until <= self._clock.now():
+            return self._trouble or "the leases have run out"
+        self._trouble = ""
+        return self.crawler.tally.trouble

@@ -1,0 +1,274 @@
+"""A whole fleet for tests: PostgreSQL, several Ray nodes, the synthetic web, and the command line that runs it.
+
+Everything runs in processes of its own and ends with the block that started it. What the tests look at is what the
+synthetic web saw, what the store holds, and the fleet's board in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postgres import Server, new_server
+from processes import RECRAWL
+from recrawl.cluster.board import Board, ShardLine, read_board
+from recrawl.store.postgres import PostgresStore
+from recrawl.synthweb.ledger import (
+    Access,
+    budget_violations,
+    by_host,
+    delay_violations,
+    hold_violations,
+    overlaps,
+    robots_violations,
+)
+from recrawl.synthweb.process import Served, running
+
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith(("RECRAWL_", "RAY_"))},
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": "of-the-tests-alone",
+}
+SETTINGS = """
+half_life = "6s"
+cold_start = 1.0
+[fetch]
+allow_private = true
+timeout = "5s"
+user_agent = "recrawl-{shard}/0"
+[politeness]
+delay = "DELAYs"
+min_interval = "0s"
+backoff = "200ms"
+"""
+SOON_S = 0.005
+"""By which two requests may come closer together on their way."""
+
+
+class Nodes:
+    """Ray nodes on this machine: a head without room for shards, and `count` others."""
+
+    def __init__(self, count: int, cpus: int = 8) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("fleet_nodes.py")), str(count), str(cpus)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENVIRONMENT, text=True,
+        )  # fmt: skip
+        answer = self._answer()
+        self.address: str = answer["address"]
+        self.raylets: list[int] = answer["nodes"]
+
+    def kill(self, place: int) -> None:
+        """One node dies with all its processes."""
+        self._ask({"kill": place})
+
+    def add(self) -> None:
+        """One more."""
+        self._ask({"add": True})
+
+    def close(self) -> None:
+        """All of them."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(30.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def _ask(self, wish: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(wish) + "\n")
+        self._process.stdin.flush()
+        self.raylets = self._answer()["nodes"]
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the Ray nodes did not start"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+@dataclass
+class Fleet:
+    """Everything there is."""
+
+    database: Server
+    nodes: Nodes
+    web: Served
+    folder: Path
+    url: str
+    budget: float
+    burst: float
+    delay_s: float
+
+    def command(self, *arguments: str, timeout_s: float = 240.0) -> subprocess.CompletedProcess[str]:
+        """A `recrawl` command line to its end."""
+        whole = [*RECRAWL, *arguments, "--config", str(self.folder / "recrawl.toml")]
+        return subprocess.run(
+            whole, cwd=self.folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout_s
+        )
+
+    def up(self, shards: int) -> None:
+        """Start it; returns when every shard works."""
+        done = self.command("cluster", "up", "--shards", str(shards), "--address", self.nodes.address)
+        assert done.returncode == 0, done.stderr
+        assert "not every shard" not in done.stderr, done.stderr
+
+    def down(self) -> None:
+        """End it; returns when everything is handed in."""
+        done = self.command("cluster", "down")
+        assert done.returncode == 0, done.stderr
+
+    @contextmanager
+    def store(self) -> Iterator[PostgresStore]:
+        """A look into the store."""
+        store = PostgresStore(self.url)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def board(self) -> Board:
+        """The fleet's board."""
+        with self.store() as store:
+            board = read_board(store)
+        assert board is not None
+        return board
+
+    def shard(self, name: str) -> ShardLine:
+        """One line of it."""
+        return next(line for line in self.board().shards if line.name == name)
+
+    def coordinator(self) -> int:
+        """The coordinator's process."""
+        return int(self.board().leader.split()[1])
+
+    def until(self, holds: Callable[[Board], bool], at_most_s: float) -> float:
+        """Wait for the board to say something; the seconds it took."""
+        began = time.monotonic()
+        with self.store() as store:
+            while True:
+                board = read_board(store)
+                if board is not None and holds(board):
+                    return time.monotonic() - began
+                assert time.monotonic() - began < at_most_s, f"it did not happen within {at_most_s:g} s: {board}"
+                time.sleep(0.2)
+
+    def spend(self, seconds: float) -> float:
+        """Requests per second the web saw over the last seconds."""
+        now = time.time()
+        return sum(now - seconds <= each.start < now for each in self.web.log(now - seconds)) / seconds
+
+    def until_spending(self, share: float, at_most_s: float, over_s: float = 5.0) -> float:
+        """Wait until the web sees such a share of the budget; the seconds it took."""
+        began = time.monotonic()
+        while self.spend(over_s) < share * self.budget:
+            assert time.monotonic() - began < at_most_s, f"{self.spend(over_s):g}/s after {at_most_s:g} s"
+            time.sleep(0.5)
+        return time.monotonic() - began
+
+    def epochs(self) -> dict[str, int]:
+        """The epoch of every bucket's lease."""
+        with self.store() as store:
+            return {lease.scope: lease.epoch for lease in store.leases("bucket/")}
+
+    def broken_rules(self, log: list[Access] | None = None) -> dict[str, list[Any]]:
+        """Every rule the web saw broken; nothing for a polite fleet."""
+        seen = self.web.log() if log is None else log
+        found: dict[str, list[Any]] = {
+            "budget": budget_violations(seen, self.budget, self.burst, tolerance=5.0),
+            "delay": delay_violations(seen, self.delay_s, tolerance_s=SOON_S),
+            "overlap": overlaps(seen),
+            "hold": hold_violations(seen, tolerance_s=SOON_S),
+            "robots": robots_violations(seen, self.web.robots()),
+        }
+        return {name: broken for name, broken in found.items() if broken}
+
+    def switches(self, log: list[Access] | None = None) -> dict[str, int]:
+        """Per host, how often another shard than the time before came."""
+        seen = by_host(self.web.log() if log is None else log)
+        return {host: sum(a.agent != b.agent for a, b in pairwise(each)) for host, each in seen.items()}
+
+    def miscounted(self) -> str:
+        """Sources whose number of visits is not that of their crawls in the log: one was lost, or counted twice."""
+        return self.database.sql(
+            "SELECT p.source, p.visits, count(c.id) FROM fleet.progress p LEFT JOIN fleet.crawls c "
+            "ON c.source = p.source AND c.outcome NOT IN ('failed', 'refused') "
+            "GROUP BY p.source, p.visits HAVING p.visits <> count(c.id)"
+        )
+
+    def crawled(self) -> set[int]:
+        """Every line of the crawl log, by number."""
+        return set(map(int, self.database.sql("SELECT id FROM fleet.crawls").split()))
+
+
+@contextmanager
+def fleet(
+    folder: Path,
+    *,
+    nodes: int = 2,
+    sources: int = 240,
+    hosts: int = 60,
+    budget: float = 30.0,
+    delay_s: float = 0.2,
+    world: tuple[str | int | float, ...] = (),
+) -> Iterator[Fleet]:
+    """A fleet that has everything but shards: `up` starts those."""
+    pytest.importorskip("ray", reason="Ray is not installed (pip install 'recrawl[cluster]')")
+    database = new_server()
+    url = database.url(schema="fleet")
+    text = f'store = "{url}"\nbudget = "{budget}/s"\n{SETTINGS.replace("DELAY", str(delay_s))}'
+    (folder / "recrawl.toml").write_text(text)
+    ray = Nodes(nodes)
+    try:
+        with running("--sources", sources, "--hosts", hosts, "--speed", 3600, *world) as web:
+            made = Fleet(database, ray, web, folder, url, budget, max(1.0, budget), delay_s)
+            (folder / "urls.txt").write_text("\n".join(web.urls()))
+            done = made.command("import", str(folder / "urls.txt"))
+            assert done.returncode == 0, done.stderr
+            yield made
+    finally:
+        ray.close()
+        database.remove()
+
+
+def loopback_only(folder: Path) -> list[str]:
+    """Addresses beyond loopback on which a Ray of our own listens."""
+    code = (
+        "import json, os, subprocess\n"
+        "from recrawl.cluster import rays\n"
+        "before = set(listening())\n"
+        "rays.start_here(1)\n"
+        "print(json.dumps(sorted(set(listening()) - before)))\n"
+        "rays.disconnect()\n"
+    )
+    helper = (
+        "def listening():\n"
+        "    for name in ('tcp', 'tcp6'):\n"
+        "        for line in open(f'/proc/net/{name}').readlines()[1:]:\n"
+        "            place, state = line.split()[1], line.split()[3]\n"
+        "            if state == '0A':\n"
+        "                yield place\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", helper + code], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    places: list[str] = json.loads(done.stdout.splitlines()[-1])
+    assert places, "it listens nowhere: nothing was looked at"
+    return [place for place in places if not place.startswith(("0100007F", "0000000000000000FFFF00000100007F"))]

@@ -1,0 +1,102 @@
+"""A real fleet: three shards on two Ray nodes, PostgreSQL, the synthetic web as target, the command line in front."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fleet import Fleet, fleet
+
+SHARDS = 3
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    with fleet(tmp_path_factory.mktemp("fleet"), nodes=2) as made:
+        made.up(SHARDS)
+        made.until_spending(0.9, at_most_s=60.0)
+        yield made
+        made.down()
+
+
+def test_every_source_is_fetched_by_one_shard_within_the_budget(crowd: Fleet) -> None:
+    began = time.time()
+    crowd.until(lambda board: all(shard.newcomers == 0 for shard in board.shards), at_most_s=60.0)
+    log = crowd.web.log()
+    assert {each.source for each in log if each.source is not None} == set(range(240))
+    assert len({each.agent for each in log}) == SHARDS
+    assert crowd.broken_rules(log) == {}
+    assert set(crowd.switches(log).values()) == {0}
+    assert time.time() - began < 60.0
+
+
+def test_its_shards_follow_one_price(crowd: Fleet) -> None:
+    board = crowd.board()
+    assert board.price is not None
+    assert sum(shard.rate for shard in board.shards) <= board.budget * (1.0 + 1e-9)
+    assert sum(shard.buckets for shard in board.shards) == board.buckets
+
+
+def test_it_is_shown_and_explained_from_the_store_alone(crowd: Fleet) -> None:
+    status = json.loads(crowd.command("cluster", "status", "--json").stdout)
+    assert status["up"] is True
+    assert [shard["state"] for shard in status["shards"]] == ["working"] * SHARDS
+    told = json.loads(crowd.command("cluster", "explain", crowd.web.urls()[0], "--json").stdout)
+    assert told["owner"]["shard"].startswith("shard-")
+    assert told["owner"]["left_s"] > 0.0
+    assert told["explanation"]["url"] == crowd.web.urls()[0]
+
+
+def test_nobody_else_may_crawl_meanwhile(crowd: Fleet) -> None:
+    alone = crowd.command("run", "--once")
+    assert alone.returncode == 2
+    assert "fleet" in alone.stderr
+    second = crowd.command("cluster", "up", "--shards", "1", "--address", crowd.nodes.address)
+    assert second.returncode == 2
+    assert "already" in second.stderr
+
+
+def test_a_killed_shard_comes_back_and_nothing_is_lost(crowd: Fleet) -> None:
+    before, killed = crowd.crawled(), crowd.shard("shard-1").pid
+    os.kill(killed, signal.SIGKILL)
+    crowd.until(lambda board: _works(board, "shard-1", not_pid=killed), at_most_s=60.0)
+    crowd.until_spending(0.9, at_most_s=30.0)
+    assert before <= crowd.crawled()
+    assert crowd.miscounted() == ""
+    assert crowd.broken_rules() == {}
+
+
+def test_domains_move_with_their_state_when_it_shrinks_and_grows(crowd: Fleet) -> None:
+    for shards in (2, 3):
+        assert crowd.command("cluster", "scale", str(shards)).returncode == 0
+        crowd.until(
+            lambda board: (
+                len(board.shards) == shards  # noqa: B023 - called before the next round
+                and all(shard.state == "working" for shard in board.shards)
+                and sum(shard.buckets for shard in board.shards) == board.buckets
+            ),
+            at_most_s=60.0,
+        )
+    crowd.until_spending(0.9, at_most_s=30.0)
+    log, epochs = crowd.web.log(), crowd.epochs()
+    assert crowd.broken_rules(log) == {}
+    assert crowd.miscounted() == ""
+    assert max(crowd.switches(log).values()) <= max(epochs.values())
+
+
+def _works(board: object, name: str, not_pid: int) -> bool:
+    line = next(each for each in board.shards if each.name == name)  # type: ignore[attr-defined]
+    return line.state == "working" and line.pid != not_pid
+
+
+def test_local_fleet_listens_on_loopback_alone(tmp_path: Path) -> None:
+    """What Ray opens on this machine can be reached from this machine only."""
+    from fleet import loopback_only
+
+    assert loopback_only(tmp_path) == []

@@ -1,0 +1,79 @@
+"""At most one coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from recrawl.clock import ManualClock
+from recrawl.cluster.office import LEASE_S, SCOPE, Office
+from recrawl.errors import StoreError
+
+
+class OneLease:
+    """A store's leases with one scope and a clock."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock, self.epoch, self.until, self.away = clock, 0, 0.0, False
+
+    def lease(self, scopes: Iterable[str], owner: str, seconds: float) -> Mapping[str, int]:
+        self._answer()
+        if self.clock.now() < self.until:
+            return {}
+        self.epoch, self.until = self.epoch + 1, self.clock.now() + seconds
+        return {SCOPE: self.epoch}
+
+    def renew(self, epochs: Mapping[str, int], seconds: float) -> set[str]:
+        self._answer()
+        if epochs[SCOPE] != self.epoch:
+            return set()
+        self.until = self.clock.now() + seconds
+        return {SCOPE}
+
+    def let_go(self, epochs: Mapping[str, int]) -> None:
+        if epochs[SCOPE] == self.epoch:
+            self.until = 0.0
+
+    def _answer(self) -> None:
+        if self.away:
+            raise StoreError("away")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(1000.0)
+
+
+def test_the_second_gets_it_when_the_first_has_run_out(clock: ManualClock) -> None:
+    store = OneLease(clock)
+    first, second = Office(store, "first", clock.now), Office(store, "second", clock.now)
+    assert first.keep() == 1
+    assert second.keep() == 0
+    clock.advance(LEASE_S)
+    assert first.epoch == 0
+    assert second.keep() == 2
+    assert first.keep() == 0
+    assert second.epoch == 2
+
+
+def test_it_ends_by_its_own_clock_when_the_store_is_away_and_goes_on_when_nobody_else_came(clock: ManualClock) -> None:
+    store = OneLease(clock)
+    office = Office(store, "first", clock.now)
+    office.keep()
+    store.away = True
+    clock.advance(LEASE_S + 1.0)
+    with pytest.raises(StoreError):
+        office.keep()
+    assert office.epoch == 0
+    store.away = False
+    assert office.keep() == 1
+
+
+def test_who_leaves_is_followed_at_once(clock: ManualClock) -> None:
+    store = OneLease(clock)
+    first, second = Office(store, "first", clock.now), Office(store, "second", clock.now)
+    first.keep()
+    first.leave()
+    assert first.epoch == 0
+    assert second.keep() == 2

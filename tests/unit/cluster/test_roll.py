@@ -1,0 +1,71 @@
+"""Who belongs to the fleet."""
+
+from __future__ import annotations
+
+from recrawl.cluster.messages import Report
+from recrawl.cluster.roll import SILENT_S, Roll
+
+
+def says(name: str, life: str = "1", **more: float) -> Report:
+    return Report(shard=name, life=life, **more)  # type: ignore[arg-type]
+
+
+def test_those_wanted_are_members_until_they_are_silent_for_too_long() -> None:
+    roll = Roll(["a", "b"], 0.0)
+    assert roll.members(1.0) == ("a", "b")
+    roll.hear(says("a"), 10.0)
+    assert roll.members(SILENT_S + 1.0) == ("a",)
+    roll.hear(says("b"), 30.0)
+    assert roll.members(30.0) == ("b",)
+
+
+def test_a_new_life_within_that_time_stays_a_member() -> None:
+    roll = Roll(["a"], 0.0)
+    roll.hear(says("a", "1"), 1.0)
+    roll.hear(says("a", "2"), 9.0)
+    assert roll.members(20.0) == ("a",)
+
+
+def test_sums_go_on_over_lives_and_an_old_life_adds_nothing() -> None:
+    roll = Roll(["a"], 0.0)
+    gained = [
+        roll.hear(each, 1.0).requests
+        for each in (
+            says("a", "1", requests=5),
+            says("a", "1", requests=8),
+            says("a", "2", requests=2),
+            says("a", "1", requests=90),
+            says("a", "2", requests=3),
+        )
+    ]
+    assert gained == [5, 3, 2, 0, 1]
+
+
+def test_spend_is_a_mean_over_the_last_seconds() -> None:
+    roll = Roll(["a"], 0.0)
+    for second in range(30):
+        roll.hear(says("a", spent=4.0 * second), float(second))
+    entry = roll.entry("a")
+    assert entry is not None
+    assert entry.spend(29.0) == 4.0
+
+
+def test_those_no_longer_wanted_go_when_they_have_nothing_left_or_are_gone() -> None:
+    roll = Roll(["a", "b"], 0.0)
+    roll.hear(says("a", buckets=3), 1.0)
+    roll.hear(says("b", buckets=3), 1.0)
+    roll.want(["a"], 2.0)
+    assert roll.surplus(3.0) == []
+    roll.hear(says("b", buckets=0), 4.0)
+    assert roll.surplus(4.0) == ["b"]
+    roll.hear(says("b", buckets=3), 5.0)
+    assert roll.surplus(5.0 + SILENT_S) == ["b"]
+
+
+def test_a_newcomer_is_waited_for() -> None:
+    roll = Roll(["a"], 0.0)
+    roll.hear(says("a"), 99.0)
+    roll.want(["a", "b"], 100.0)
+    assert roll.members(101.0) == ("a", "b")
+    roll.hear(says("a"), 116.0)
+    assert roll.members(116.0) == ("a",)
