@@ -20,11 +20,14 @@ from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.kernels.continuous_index import continuous_index
 from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.surveying import Survey
 from recrawl.records import FloatArray, IntArray, Visits
 from recrawl.store.base import Hold, Progress, Settlement, Source
 
 AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
+TOGETHER_S = 0.05
+"""Visits that end within so long are learned from together, as if they had ended with the last of them."""
 _NOBODY, _NOWHERE = Source(url=""), Progress(source=0)
 
 
@@ -200,6 +203,10 @@ class Decider:
         self._hold_hosts([self._host[n] for n in chosen.tolist()], now)
         return intents
 
+    def survey(self, price: float, now: float) -> Survey:
+        """What the catalogue would spend at a price, within what politeness allows."""
+        return self.policy.survey(price, now, self.terms.min_interval_s, self.slots.delay_s)
+
     def dearest(self) -> float:
         """What the dearest crawl of the catalogue costs; 1 for an empty one."""
         return self._dearest
@@ -222,7 +229,9 @@ class Decider:
 
     def heed(self, url: str, now: float) -> None:
         """Politeness has something new to say about the host of an URL: keep to it from now on."""
-        self._hold_hosts([self._group[self.slots.key_of(url)]], now)
+        group = self._group.get(self.slots.key_of(url))
+        if group is not None:
+            self._hold_hosts([group], now)
 
     # -- settling
 
@@ -232,7 +241,7 @@ class Decider:
 
     def absorb(self, numbers: list[int], settled: list[Settled], now: float) -> list[Settlement]:
         """Take in what visits led to, whoever made them."""
-        self._teach(numbers, [each.lesson for each in settled], now)
+        self._teach(numbers, settled)
         for number, each in zip(numbers, settled, strict=True):
             self._take_over(number, each, now)
         alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._here(n)]
@@ -247,23 +256,38 @@ class Decider:
         self._bury(numbers)
         return settlements
 
-    def _teach(self, numbers: list[int], lessons: list[Lesson], now: float) -> None:
+    def _teach(self, numbers: list[int], settled: list[Settled]) -> None:
+        """Let the policy learn, as of when visits were made: they may have waited long to be settled."""
+        told = sorted(zip(numbers, settled, strict=True), key=lambda each: each[1].settlement.crawl.at)
+        begun = -math.inf
+        together: list[list[tuple[int, Settled]]] = []
+        for each in told:
+            at = each[1].settlement.crawl.at
+            if at - begun > TOGETHER_S:
+                begun = at
+                together.append([])
+            together[-1].append(each)
+        for group in together:
+            lessons = [(number, each.lesson) for number, each in group]
+            self._teach_together(lessons, group[-1][1].settlement.crawl.at)
+
+    def _teach_together(self, lessons: list[tuple[int, Lesson]], at: float) -> None:
         for kind in ("items", "page", "failed"):
-            some = [(n, lesson) for n, lesson in zip(numbers, lessons, strict=True) if lesson.kind == kind]
+            some = [(n, lesson) for n, lesson in lessons if lesson.kind == kind]
             if not some:
                 continue
             ids = np.array([n for n, _ in some])
             if kind == "items":
                 visits = Visits(
                     ids,
-                    now,
+                    at,
                     published=[lesson.published for _, lesson in some],
                     new=np.array([lesson.new for _, lesson in some]),
                 )
             elif kind == "page":
-                visits = Visits(ids, now, changed=np.array([lesson.changed for _, lesson in some]))
+                visits = Visits(ids, at, changed=np.array([lesson.changed for _, lesson in some]))
             else:
-                visits = Visits(ids, now, failed=np.ones(len(some), dtype=bool))
+                visits = Visits(ids, at, failed=np.ones(len(some), dtype=bool))
             self.policy.observe(visits)
 
     def _take_over(self, number: int, settled: Settled, now: float) -> None:

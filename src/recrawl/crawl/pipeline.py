@@ -35,6 +35,7 @@ from recrawl.crawl.reading import Document
 from recrawl.crawl.settling import settle
 from recrawl.crawl.tally import Tally
 from recrawl.errors import StoreError, StoreTakenError
+from recrawl.policies.surveying import Survey
 from recrawl.store.base import Batch, Hold, Keep, Price, Progress, Settlement, Source, Store, item_key, keys_in
 
 Answer = TypeVar("Answer")
@@ -161,6 +162,11 @@ class Crawler:
         return self._stopping.is_set()
 
     @property
+    def courier(self) -> Courier:
+        """Who keeps the turns of its hosts."""
+        return self._courier
+
+    @property
     def purse(self) -> Purse:
         """What it may spend."""
         return self._purse
@@ -185,6 +191,10 @@ class Crawler:
     def price(self) -> float:
         """What the last token bought; NaN before the first."""
         return self._decider.policy.price
+
+    def survey(self, price: float, now: float) -> Survey:
+        """What its sources would spend at a price."""
+        return self._decider.survey(price, now)
 
     @property
     def hosts(self) -> int:

@@ -87,6 +87,11 @@ class Slots:
         """How many are remembered."""
         return len(self._slots)
 
+    @property
+    def delay_s(self) -> float:
+        """Between two requests to a host that does not ask for more."""
+        return self._delay_s
+
     def key_of(self, url: str) -> str:
         """What shares the delay and the holds of an URL: itself, its host with the port, or its registrable domain."""
         if self._scope == "url":

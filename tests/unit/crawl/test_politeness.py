@@ -199,6 +199,34 @@ def test_the_end_of_a_hold_is_told_too() -> None:
     assert [(hold.host, hold.failures) for hold in host.drain_holds()] == [(HOST, 0)]
 
 
+# -- hosts that come from somebody else
+
+
+def test_a_host_that_comes_from_somebody_else_was_visited_just_now() -> None:
+    host = slots(delay="2s")
+    host.visited(HOST, START + 100)
+    assert host.free_at(HOST) == START + 102
+    host.visited(HOST, START + 50)
+    assert host.free_at(HOST) == START + 102, "never sooner"
+
+
+def test_a_delay_it_turns_out_to_ask_for_counts_from_then_too() -> None:
+    host = slots(delay="2s")
+    host.visited(HOST, START + 100)
+    for number in range(10_000):  # hosts that would be forgotten by now
+        host.take(f"h{number}", START + 200)
+        host.done(f"h{number}", START + 200)
+    host.asks(HOST, 600.0, START + 300)
+    assert host.free_at(HOST) == START + 700
+
+
+def test_it_is_forgotten_when_no_delay_can_matter_any_more() -> None:
+    many = slots(delay="1s")
+    for number in range(100_000):
+        many.visited(f"host{number}", START + 10.0 * number)
+    assert len(many) < 3000
+
+
 # -- memory
 
 

@@ -47,7 +47,7 @@ def test_what_is_asked_for_goes_before_all_others(tmp_path: Path) -> None:
     decider = decider_over(store, NOW)
     source = store.source(1)
     assert source is not None
-    decider.admit([msgspec.structs.replace(source, wanted=NOW)])
+    decider.admit([msgspec.structs.replace(source, wanted=NOW)], NOW)
     assert [intent.source.id for intent in decider.choose(NOW + 1, 1.0)] == [1]
 
 
@@ -60,7 +60,7 @@ def test_a_wish_is_granted_once_whatever_came_of_it(tmp_path: Path) -> None:
     decider = decider_over(store, NOW)
     source = store.source(1)
     assert source is not None
-    decider.admit([msgspec.structs.replace(source, wanted=NOW)])
+    decider.admit([msgspec.structs.replace(source, wanted=NOW)], NOW)
     (intent,) = decider.choose(NOW + 1, 1.0)
     (settlement,) = decider.settle([failed(intent, NOW + 2)], NOW + 2)
     assert settlement.crawl.outcome == "failed"

@@ -1,0 +1,162 @@
+"""Sources that come and go while the program runs, with and without a past."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from recrawl import wiring
+from recrawl.config import Config, Politeness
+from recrawl.crawl.courier import Delivery
+from recrawl.crawl.decider import Decider
+from recrawl.crawl.findings import Findings
+from recrawl.crawl.intents import Intent, Visit
+from recrawl.crawl.politeness import Slots
+from recrawl.crawl.transport import Response
+from recrawl.store.base import Hold, Progress, Source
+from recrawl.store.sqlite import SqliteStore
+
+START = 1_700_000_000.0
+NOW = START + 1000.0
+DELAY_S = 10.0
+
+
+@pytest.fixture
+def decider(tmp_path: Path) -> Decider:
+    """An empty catalogue, long after the start."""
+    config = Config(politeness=Politeness(delay="10s", min_interval="0s"))
+    slots = Slots(config.politeness, START, random.Random(0))
+    store = SqliteStore(tmp_path / "recrawl.db")
+    try:
+        return wiring.make_decider(config, store, slots, START)
+    finally:
+        store.close()
+
+
+def source(id: int, host: str = "a.example") -> Source:
+    return Source(id=id, url=f"https://{host}/{id}")
+
+
+def past(id: int, **more: object) -> Progress:
+    return Progress(source=id, **({"last": NOW - 500.0, "visits": 3} | more))  # type: ignore[arg-type]
+
+
+def chosen(decider: Decider, now: float, tokens: float = 10.0) -> list[int]:
+    return [intent.source.id for intent in decider.choose(now, tokens)]
+
+
+def answered(intent: Intent, at: float) -> Visit:
+    url = intent.source.url
+    delivery = Delivery(Response(url, 200, {}, b""), url, requests=1)
+    return Visit(intent, at, delivery, findings=Findings(kind="page", digest=str(at)))
+
+
+# -- hosts that come with a past
+
+
+def test_a_new_source_on_an_unknown_host_may_be_fetched_at_once(decider: Decider) -> None:
+    decider.admit([source(1)], NOW)
+    assert chosen(decider, NOW) == [1]
+
+
+@pytest.mark.parametrize("what", [{"last": NOW - 500.0}, {"last": None, "failures": 2}])
+def test_a_host_that_comes_with_a_past_counts_as_visited_that_moment(decider: Decider, what: dict[str, object]) -> None:
+    decider.admit([source(1)], NOW, [past(1, **what)])
+    assert chosen(decider, NOW + DELAY_S - 0.01) == []
+    assert chosen(decider, NOW + DELAY_S) == [1]
+
+
+def test_a_host_that_had_sources_here_all_along_does_not(decider: Decider) -> None:
+    decider.admit([source(1)], NOW)
+    decider.admit([source(2)], NOW, [past(2)])
+    assert chosen(decider, NOW) != []
+
+
+def test_a_host_that_comes_back_counts_as_visited_again(decider: Decider) -> None:
+    decider.admit([source(1)], NOW)
+    decider.dismiss([1])
+    decider.admit([source(1)], NOW + 100.0, [past(1)])
+    assert chosen(decider, NOW + 100.0 + DELAY_S - 0.01) == []
+    assert chosen(decider, NOW + 100.0 + DELAY_S) == [1]
+
+
+def test_holds_of_others_are_kept_to(decider: Decider) -> None:
+    holds = [Hold(host="a.example", until=NOW + 300.0, reason="status 503"), Hold(host="b.example", until=NOW + 1e5)]
+    decider.admit([source(1)], NOW, [past(1)], holds)
+    assert decider.slots.held("a.example", NOW) == (NOW + 300.0, "status 503")
+    assert decider.slots.held("b.example", NOW)[0] == 0.0, "a host of nobody here"
+    assert chosen(decider, NOW + 299.0) == []
+    assert chosen(decider, NOW + 300.0) == [1]
+
+
+def test_a_hold_known_here_is_not_shortened(decider: Decider) -> None:
+    decider.slots.hold("a.example", NOW + 500.0, "ours")
+    decider.admit([source(1)], NOW, [past(1)], [Hold(host="a.example", until=NOW + 20.0, reason="theirs")])
+    assert decider.slots.held("a.example", NOW) == (NOW + 500.0, "ours")
+
+
+def test_what_a_clock_ahead_wrote_is_not_believed(decider: Decider) -> None:
+    decider.admit([source(1)], NOW, [past(1, last=NOW + 1e6)])
+    assert decider.progress(0).last == NOW
+
+
+# -- what they knew
+
+
+def test_what_was_learned_elsewhere_goes_on_here(decider: Decider) -> None:
+    decider.admit([source(1)], NOW)
+    (intent,) = decider.choose(NOW, 1.0)
+    (settlement,) = decider.settle([answered(intent, NOW + 1.0)], NOW + 1.0)
+    decider.leave_hosts([intent], NOW + 1.0)
+    written = msgspec.structs.replace(settlement.progress)
+    decider.forget_records([settlement])
+    decider.dismiss([1])
+    assert len(decider) == decider.hosts == 0
+    decider.admit([source(1)], NOW + 50.0, [written])
+    again = decider.number("https://a.example/1")
+    assert again == 1, "numbers are not used twice"
+    for before, after in zip(*(np.concatenate(_beliefs(decider, n)) for n in (0, 1)), strict=True):
+        assert before == after
+    assert chosen(decider, NOW + 100.0) == [1]
+
+
+def _beliefs(decider: Decider, number: int) -> list[np.ndarray]:
+    beliefs = decider.policy.beliefs([number])
+    return [beliefs.value, beliefs.value_sd, beliefs.rate, beliefs.rate_sd]
+
+
+def test_a_visit_that_ends_after_its_source_left_is_settled_with_all_it_taught(decider: Decider) -> None:
+    decider.admit([source(1)], NOW)
+    (intent,) = decider.choose(NOW, 1.0)
+    decider.dismiss([1])
+    (settlement,) = decider.settle([answered(intent, NOW + 1.0)], NOW + 1.0)
+    assert (settlement.progress.source, settlement.progress.last) == (1, NOW + 1.0)
+    assert settlement.progress.belief
+    assert chosen(decider, NOW + 100.0) == []
+
+
+def test_of_sources_that_left_nothing_is_kept_but_the_number(decider: Decider) -> None:
+    decider.admit([source(1), source(2, "b.example")], NOW)
+    flying = decider.choose(NOW, 10.0)
+    decider.dismiss([1, 2])
+    decider.settle([answered(flying[0], NOW + 1.0)], NOW + 1.0)
+    decider.give_back(flying[1:], NOW + 1.0)
+    assert [decider.source(n).url for n in (0, 1)] == ["", ""]
+    assert [decider.progress(n).source for n in (0, 1)] == [0, 0]
+
+
+# -- when things were learned
+
+
+def test_visits_teach_as_of_when_they_were_made(decider: Decider) -> None:
+    """However long they waited to be settled, the policy counts ages from where the store does."""
+    decider.admit([source(k, f"{k}.example") for k in range(1, 4)], NOW)
+    intents = decider.choose(NOW, 10.0)
+    visits = [answered(intent, NOW + at) for intent, at in zip(intents, (900.0, 5.0, 5.01), strict=True)]
+    settlements = decider.settle(visits, NOW + 3600.0)
+    for visit, settlement in zip(visits, settlements, strict=True):
+        assert decider.policy.desk.last[visit.intent.number] == pytest.approx(settlement.progress.last, abs=0.05)
