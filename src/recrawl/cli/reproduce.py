@@ -12,8 +12,8 @@ OUT = Path("out/papers")
 @click.command(name="reproduce")
 @click.argument("paper", default="all")
 @click.option("--out", type=click.Path(path_type=Path),
-              help="Directory for report.html, results.json and figures/; if not given, out/papers/PAPER, or out/papers "
-                   "for all.")  # fmt: skip
+              help="Directory for report.html, results.json and figures/; out/papers/PAPER (of all, out/papers) if not "
+                   "given.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer runs: seconds instead of minutes, wider intervals.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every simulated world.")
 def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
