@@ -198,13 +198,23 @@ def _curves(scenario: Scenario, outcomes: Sequence[Outcome], equal: Sequence[Equ
             )  # fmt: skip
         axes.set(xscale="log", xlabel="fetches per day", ylabel="mean delay, h" if delay else "score, %")
         if delay:
-            axes.set_yscale("log")
+            _by_powers(axes)
         ticks = sorted({budget for known in points.values() for budget in known})
         axes.set_xticks(ticks, [f"{budget:g}" for budget in ticks])
-        axes.minorticks_off()
+        axes.xaxis.minorticks_off()
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
     return draw(f"budget-{scenario.name}", f"{scenario.name}: {scenario.description}", paint, height=3.8)
+
+
+def _by_powers(axes: Any) -> None:
+    """A logarithmic upright axis whose numbers can be read however little of it is seen, less than a decade too."""
+    from matplotlib import ticker
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.minorticks_off()
 
 
 def _points(
