@@ -27,7 +27,8 @@ PIPED_WIDTH = 320
 @click.option("--policy", "entries", multiple=True, metavar="P",
               help="NAME or NAME:option,option=value; may be repeated. Default: ours, round robin and all peers, as "
                    "shipped and filled.")  # fmt: skip
-@click.option("--scaled", is_flag=True, help="Peers also with all intervals scaled by the best constant in hindsight.")
+@click.option("--scaled", is_flag=True, help="Peers also with all intervals scaled by the best constant in hindsight; "
+                                           "with --policy, write NAME:scaled.")  # fmt: skip
 @click.option("--grouped", is_flag=True,
               help="Also the policies of icc2021 on pages grouped by behaviour (extra deep; minutes).")  # fmt: skip
 @click.option("--equal-result", is_flag=True, help="Also find the budget each rule needs for our result (minutes).")
@@ -55,13 +56,16 @@ def command(
     SCENARIOS is a TOML file of [[scenario]] tables.
     """
     from recrawl.cli.console import console, progress_shown
+    from recrawl.cli.entries import entry_of
     from recrawl.papers.registry import PAPERS
     from recrawl.papers.reproduction import prepare
     from recrawl.sim.comparison import OURS, Entry, default_entries, grouped_entries, jobs_for, run_jobs
     from recrawl.sim.scenarios import read_scenarios, select
     from recrawl.sim.traces import Folder
 
-    chosen = [Entry.parse(text) for text in entries] or default_entries(scaled)
+    if scaled and entries:
+        raise click.UsageError("--scaled is for the default policies; with --policy, write NAME:scaled")
+    chosen = [entry_of(text) for text in entries] or default_entries(scaled)
     chosen += grouped_entries() if grouped else []
     picked = select(read_scenarios(scenarios), names)
     if not all(budget < float("inf") for budget in budgets):
