@@ -23,7 +23,7 @@ from recrawl.crawl import renaming
 from recrawl.crawl.allowance import Allotment, either
 from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.decider import Decider
-from recrawl.crawl.feedback import Ear
+from recrawl.crawl.feedback import Ear, Heard
 from recrawl.crawl.findings import UnreadableError
 from recrawl.crawl.freight import Freight, Load
 from recrawl.crawl.gate import GatedTransport
@@ -124,6 +124,9 @@ class Crawler:
         self._under_way: Counter[int] = Counter()
         self._postponed: set[int] = set()
         self._edits = asyncio.Lock()
+        self._learning = asyncio.Lock()
+        """From learning to the end of the commit, one after the other: the store shall not go back in time."""
+        self._must_end: set[asyncio.Task[None]] = set()
         self._finished: list[Visit] = []
         self._left_hosts: list[Intent] = []
         self._news = asyncio.Event()
@@ -225,6 +228,13 @@ class Crawler:
         self._visits.add(task)
         task.add_done_callback(self._visits.discard)
 
+    def _to_the_end(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+        """Work that is waited for at the end of the run, even if whoever began it is given up."""
+        task = asyncio.create_task(work)
+        self._must_end.add(task)
+        task.add_done_callback(self._must_end.discard)
+        return asyncio.shield(task)
+
     async def _land(self) -> None:
         """Wait for the visits under way, but only so long; those given up were never settled, and will be again."""
         if self._visits:
@@ -237,24 +247,23 @@ class Crawler:
             task.cancel()
         self._stopping.set()
         outcomes = await asyncio.gather(*others, *self._visits, return_exceptions=True)
-        failures = [self._failure, *(each for each in outcomes if isinstance(each, Exception))]
         self._closing = True
         self._news.set()
         try:
             await settling
-            await self._land()
+            outcomes += await asyncio.gather(*self._must_end, return_exceptions=True)
             await self._in_store(lambda: self._store.commit(self._accounts(with_record=True)))
             once = self._left is not None
             await self._outlets.drain(ONCE_DRAIN_S if once else DRAIN_S, renewed=once)
         finally:
-            for task in (telling, *self._visits):
+            for task in (telling, *self._must_end):
                 task.cancel()
-            await asyncio.gather(telling, *self._visits, return_exceptions=True)
+            await asyncio.gather(telling, *self._must_end, return_exceptions=True)
             await self._readers.close()
             await self._courier.close()
             self._thread.shutdown()
-        for failure in failures:
-            if failure is not None:
+        for failure in (self._failure, *outcomes):
+            if isinstance(failure, Exception):
                 raise failure
 
     # -- choosing and fetching
@@ -272,7 +281,7 @@ class Crawler:
 
     def _launch(self, now: float) -> tuple[float, int]:
         """Start what may be started; how long to wait before trying again (0: unknown), and how many were started."""
-        room = self._pace.parallel - len(self._visits)
+        room = self._pace.parallel - len(self._visits) - len(self._must_end)
         silent = quiet_until(self._pace.quiet_hours, now)
         if silent > now:
             self.tally.trouble = "quiet hours"
@@ -391,16 +400,18 @@ class Crawler:
                 await self._settle(usual)
             for visit in visits:
                 if len(visit.keys) >= CROWDED:
-                    self._spawn(self._settle_crowded(visit))
+                    self._to_the_end(self._settle_crowded(visit))
 
     async def _settle(self, visits: list[Visit]) -> None:
         await self._persist(lambda: self._look_up(visits))
-        await self._conclude(visits, self._decider.settle(visits, self._clock.now()))
+        async with self._learning:
+            await self._conclude(visits, self._decider.settle(visits, self._clock.now()))
 
     async def _settle_crowded(self, visit: Visit) -> None:
         """A visit with very many items: in pieces, between which others are settled.
 
-        Items are committed with their events, so that a crash in between neither loses nor repeats any.
+        Items are committed with their events, so that a crash in between neither loses nor repeats any; the end of the
+        run waits for the last piece.
         """
         try:
             await self._settle_in_pieces(visit)
@@ -417,7 +428,8 @@ class Crawler:
             piece = Batch(items=items[start : start + PIECE], events=events[start : start + PIECE])
             await self._persist(lambda: self._store.commit(piece))  # noqa: B023 - awaited before the next piece
         settlement.items, settlement.events = [], events[len(items) :]
-        await self._conclude([visit], self._decider.absorb([visit.intent.number], [settled], self._clock.now()))
+        async with self._learning:
+            await self._conclude([visit], self._decider.absorb([visit.intent.number], [settled], self._clock.now()))
 
     async def _conclude(self, visits: list[Visit], settlements: list[Settlement]) -> None:
         """Commit what visits led to, count it, and let others know."""
@@ -470,7 +482,7 @@ class Crawler:
 
     def _all_done(self) -> bool:
         """With `once`: whether everybody who can be reached has had their turn."""
-        if self._left is None or self._visits or self._finished:
+        if self._left is None or self._under_way:
             return False
         self._left = self._decider.present(self._left)
         return not self._left or not self._decider.reachable(self._left, self._clock.now() + ONCE_PATIENCE_S)
@@ -563,10 +575,15 @@ class Crawler:
         heard = await self._in_store(lambda: self._ear.listen(self._store, mark, now))
         if heard.mark == mark:
             return False
-        batch = Batch(progress=self._decider.hear(heard, now), shared=self._decider.policy.shared())
-        await asyncio.shield(self._persist(lambda: self._store.commit(batch)))  # to the end, even when told to stop
+        await self._to_the_end(self._take_in(heard, now))
         self._room.set()
         return heard.more
+
+    async def _take_in(self, heard: Heard, now: float) -> None:
+        """Learn from clicks, and commit what follows."""
+        async with self._learning:
+            batch = Batch(progress=self._decider.hear(heard, now), shared=self._decider.policy.shared())
+            await self._persist(lambda: self._store.commit(batch))
 
     async def _keep_accounts(self) -> None:
         """Write the price history, and now and then the learner's record of the catalogue."""
