@@ -18,7 +18,7 @@ from recrawl.crawl.gate import GatedTransport
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.intents import Terms
 from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, WebhookOutlet
-from recrawl.crawl.pipeline import Crawler, Pace, Reading
+from recrawl.crawl.pipeline import Crawler, Reading, Tempo
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
@@ -128,7 +128,7 @@ def make_crawler(
         gate=gate,
         clock=timer,
         outlets=outlets or make_outlets(config, store, timer),
-        pace=Pace(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
+        tempo=Tempo(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
         reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
         revision=revision,
         keep=Keep.of(config.retention) if sweeps else None,

@@ -55,12 +55,14 @@ REPAIR_S = 2.0
 """Time between attempts to write to a store that refuses."""
 CROWDED, PIECE = 2000, 500
 """A visit that lists so many items is settled apart, in pieces of so many."""
+TIDY_FIRST_S = 300.0
+"""The first sweep: a program that is started anew every day shall sweep, too."""
 ONCE_PATIENCE_S = 60.0
 """With `once`, hosts that will not be free for so long are not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Tempo:
     """How the pipeline paces itself, in seconds.
 
     Parameters
@@ -106,7 +108,7 @@ class Crawler:
         gate: GatedTransport,
         clock: Clock,
         outlets: Outlets,
-        pace: Pace | None = None,
+        tempo: Tempo | None = None,
         reading: Reading | None = None,
         revision: int = 0,
         keep: Keep | None = None,
@@ -114,7 +116,7 @@ class Crawler:
         self._decider, self._courier, self._readers = decider, courier, readers
         self._store, self._clock, self._outlets = store, clock, outlets
         self._purse, self._gate = purse, gate
-        self._pace, self._reading = pace or Pace(), reading or Reading()
+        self._tempo, self._reading = tempo or Tempo(), reading or Reading()
         self._revision, self._keep = revision, keep
         self._freight = Freight()
         self._ear = Ear()
@@ -281,14 +283,14 @@ class Crawler:
 
     def _launch(self, now: float) -> tuple[float, int]:
         """Start what may be started; how long to wait before trying again (0: unknown), and how many were started."""
-        room = self._pace.parallel - len(self._visits) - len(self._must_end)
-        silent = quiet_until(self._pace.quiet_hours, now)
+        room = self._tempo.parallel - len(self._visits) - len(self._must_end)
+        silent = quiet_until(self._tempo.quiet_hours, now)
         if silent > now:
             self.tally.trouble = "quiet hours"
             return min(silent - now, 30.0), 0
         if self.tally.trouble == "quiet hours":
             self.tally.trouble = ""
-        if room <= 0 or self._refused or len(self._finished) >= UNSETTLED * self._pace.parallel:
+        if room <= 0 or self._refused or len(self._finished) >= UNSETTLED * self._tempo.parallel:
             return IDLE_S, 0
         self._purse.make_room(self._decider.dearest())
         tokens = min(self._purse.available(), max(float(room), self._decider.dearest()))
@@ -392,7 +394,7 @@ class Crawler:
         while not (self._closing and not self._finished):
             await self._news.wait()
             if not self._closing:
-                await asyncio.sleep(self._pace.batch_s)
+                await asyncio.sleep(self._tempo.batch_s)
             self._news.clear()
             visits, self._finished = self._finished, []
             usual = [visit for visit in visits if len(visit.keys) < CROWDED]
@@ -443,7 +445,7 @@ class Crawler:
                 self._alone.release()
             if self._left is not None:
                 self._left.discard(visit.intent.number)
-        self.tally.price, self.tally.spent = self._decider.policy.price, self._purse.spent
+        self.tally.price = self._decider.policy.price
         self._outlets.notify()
         self._room.set()
 
@@ -518,7 +520,7 @@ class Crawler:
     async def _watch(self) -> None:
         """Follow edits of the catalogue by others."""
         while True:
-            await self._clock.sleep(self._pace.watch_s)
+            await self._clock.sleep(self._tempo.watch_s)
             try:
                 await self.refresh()
             except StoreError as error:
@@ -560,7 +562,7 @@ class Crawler:
     async def _listen(self) -> None:
         """Hear of readers' clicks, and let them move the schedule."""
         while True:
-            await self._clock.sleep(self._pace.listen_s)
+            await self._clock.sleep(self._tempo.listen_s)
             try:
                 while await self._hear():
                     pass
@@ -589,21 +591,22 @@ class Crawler:
         """Write the price history, and now and then the learner's record of the catalogue."""
         recorded = self._clock.now()
         while True:
-            await self._clock.sleep(self._pace.price_s)
-            due = self._clock.now() - recorded >= self._pace.record_s
+            await self._clock.sleep(self._tempo.price_s)
+            due = self._clock.now() - recorded >= self._tempo.record_s
             recorded = self._clock.now() if due else recorded
             accounts = self._accounts(with_record=due)
             await self._persist(lambda: self._store.commit(accounts))  # noqa: B023 - awaited before the next round
 
     async def _tidy(self) -> None:
-        """Drop what is past its time, every so often."""
+        """Drop what is past its time, soon after the start and then every so often."""
+        keep, wait_s = self._keep, min(TIDY_FIRST_S, self._tempo.tidy_s)
         while True:
-            await self._clock.sleep(self._pace.tidy_s)
-            keep = self._keep
+            await self._clock.sleep(wait_s)
+            wait_s = self._tempo.tidy_s
             if keep is None:
                 continue
             try:
-                await self._in_store(lambda: self._store.vacuum(keep, self._clock.now()))  # noqa: B023 - awaited here
+                await self._in_store(lambda: self._store.vacuum(keep, self._clock.now()))
             except StoreError as error:
                 self._log.warning("what is past its time could not be dropped", reason=str(error))
 

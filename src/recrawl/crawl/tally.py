@@ -25,7 +25,6 @@ class Tally:
     failed: int = 0
     refused: int = 0
     captured: float = 0.0
-    spent: float = 0.0
     price: float = float("nan")
     in_flight: int = 0
     sources: int = 0
