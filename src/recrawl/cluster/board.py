@@ -71,6 +71,7 @@ class Board(msgspec.Struct, kw_only=True):
         wanted: shards asked for
         buckets, held: how many there are, and how many some shard holds
         messages, bytes: reports and grants since the coordinator took office
+        ended: somebody ended the fleet, and everything is handed in
     """
 
     at: float
@@ -88,6 +89,7 @@ class Board(msgspec.Struct, kw_only=True):
     bytes: int = 0
     shards: list[ShardLine] = []
     trouble: str = ""
+    ended: bool = False
 
 
 class Wish(msgspec.Struct, kw_only=True):
@@ -129,7 +131,7 @@ def write_wish(store: Notes, wish: Wish) -> None:
 
 def is_up(board: Board | None, now: float) -> bool:
     """Whether the fleet was alive a moment ago."""
-    return board is not None and now - board.at < STALE_S
+    return board is not None and not board.ended and now - board.at < STALE_S
 
 
 def finite(number: float) -> float | None:

@@ -209,6 +209,8 @@ class Coordinator:
     def _finish(self, running: set[str]) -> None:
         for name in running:
             self._hands.end(name)
+            with self._lock:
+                self._roll.forget(name)
         self.finished = True
 
     @property
@@ -217,7 +219,7 @@ class Coordinator:
         return bool(self._office.epoch) and not self._trouble
 
     def leave(self) -> None:
-        """Let another have the office, and say on the board that nobody is there."""
+        """Let another have the office at once."""
         self._office.leave()
 
     # -- writing down
@@ -265,6 +267,7 @@ class Coordinator:
                 bytes=self._bytes,
                 shards=lines,
                 trouble=self._trouble,
+                ended=self.finished,
             )
 
     def _line(self, name: str, entry: Entry | None, now: float) -> ShardLine:
@@ -278,7 +281,7 @@ class Coordinator:
             pid=report.pid,
             heard_s=now - entry.heard,
             rate=report.rate,
-            spend=entry.spend(now) if self._roll.present(name, now) else 0.0,
+            spend=entry.spend() if self._roll.present(name, now) else 0.0,
             demand=report.demand,
             own_price=finite(report.own_price),
             lag_s=report.backlog / report.rate if report.rate > 0.0 else None,

@@ -173,7 +173,10 @@ class RayHands:
 
 
 class _Actor:
-    """Work in a thread with an event loop of its own; the process ends with it if it fails."""
+    """Work in a thread with an event loop of its own; the process ends with it if it fails.
+
+    No method is a coroutine: Ray would run all of them on one event loop, one after the other.
+    """
 
     def __init__(self) -> None:
         from recrawl import wiring
@@ -196,32 +199,16 @@ class _Actor:
         finally:
             self._over.set()
 
-    def ping(self) -> int:
-        """Whether it is there: its process."""
-        return os.getpid()
-
 
 class ShardActor(_Actor):
     """One shard."""
 
     def __init__(self, name: str, config: Any, space: str) -> None:
         super().__init__()
-        self._name, self._config, self._space = name, config, space
+        self._name = name
         self._shard: Any = None
         self._loop: Any = None
-        self._begin(self._work)
-
-    async def _work(self) -> None:
-        from recrawl.clock import SystemClock
-        from recrawl.cluster.shard import Shard
-
-        self._loop = asyncio.get_running_loop()
-        store = await asyncio.to_thread(_patiently_opened, self._config.store)
-        try:
-            self._shard = Shard(self._name, self._config, store, RayLine(self._space), SystemClock())
-            await self._shard.run()
-        finally:
-            await asyncio.to_thread(store.close)
+        self._begin(lambda: _be_shard(self, name, config, space))
 
     def lend(self, url: str, loan: str, delay_s: float) -> Turn:
         """A neighbour asks for a host's turn."""
@@ -243,33 +230,45 @@ class ShardActor(_Actor):
             self._over.wait(END_S)
 
 
+async def _be_shard(actor: ShardActor, name: str, config: Any, space: str) -> None:
+    from recrawl.clock import SystemClock
+    from recrawl.cluster.shard import Shard
+
+    store = await asyncio.to_thread(_patiently_opened, config.store)
+    try:
+        shard = Shard(name, config, store, RayLine(space), SystemClock())
+        actor._loop, actor._shard = asyncio.get_running_loop(), shard
+        await shard.run()
+    finally:
+        await asyncio.to_thread(store.close)
+
+
 class CoordinatorActor(_Actor):
     """The coordinator; while it has the office, what is found is handed on from here."""
 
     def __init__(self, config: Any, space: str) -> None:
         super().__init__()
-        self._config, self._space = config, space
         self._coordinator: Any = None
-        self._begin(self._work)
-
-    async def _work(self) -> None:
-        from recrawl.clock import SystemClock
-        from recrawl.cluster.chores import coordinate
-        from recrawl.cluster.coordinator import Coordinator
-
-        clock = SystemClock()
-        store = await asyncio.to_thread(_patiently_opened, self._config.store)
-        try:
-            hands = RayHands(self._config, self._space)
-            self._coordinator = Coordinator(store, hands, clock.now, self._config.cold_start)
-            await coordinate(self._coordinator, self._config, store, clock)
-        finally:
-            await asyncio.to_thread(store.close)
-        ray().kill(_actor(COORDINATOR, self._space), no_restart=True)
+        self._begin(lambda: _be_coordinator(self, config, space))
 
     def hear(self, report: bytes) -> bytes:
         """A shard's report; the grant."""
         return b"" if self._coordinator is None else bytes(self._coordinator.hear(report))
+
+
+async def _be_coordinator(actor: CoordinatorActor, config: Any, space: str) -> None:
+    from recrawl.clock import SystemClock
+    from recrawl.cluster.chores import coordinate
+    from recrawl.cluster.coordinator import Coordinator
+
+    clock = SystemClock()
+    store = await asyncio.to_thread(_patiently_opened, config.store)
+    try:
+        actor._coordinator = Coordinator(store, RayHands(config, space), clock.now, config.cold_start)
+        await coordinate(actor._coordinator, config, store, clock)
+    finally:
+        await asyncio.to_thread(store.close)
+    ray().kill(_actor(COORDINATOR, space), no_restart=True)
 
 
 def _patiently_opened(url: str) -> Any:

@@ -35,12 +35,10 @@ class Entry:
     spent: deque[tuple[float, float]] = field(default_factory=deque)
     ended: set[str] = field(default_factory=set)
 
-    def spend(self, now: float) -> float:
+    def spend(self) -> float:
         """Tokens per second over the last seconds."""
-        if len(self.spent) < 2:
-            return 0.0
-        (began, before), (_, after) = self.spent[0], self.spent[-1]
-        return (after - before) / max(now - began, 1e-9)
+        (began, before), (ended, after) = self.spent[0], self.spent[-1]
+        return (after - before) / (ended - began) if ended > began else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,7 @@ class Shard:
     def _able(self) -> float:
         """What could be spent: anything, unless tokens lie about unspent."""
         purse = self.crawler.purse
-        unspent = purse.available() >= FULL * purse.burst
+        unspent = purse.burst > 0.0 and purse.available() >= FULL * purse.burst
         return ABLE_MORE * self._spend if unspent else math.inf
 
     def _why_nothing(self, left: float) -> str:

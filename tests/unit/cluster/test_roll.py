@@ -47,7 +47,7 @@ def test_spend_is_a_mean_over_the_last_seconds() -> None:
         roll.hear(says("a", spent=4.0 * second), float(second))
     entry = roll.entry("a")
     assert entry is not None
-    assert entry.spend(29.0) == 4.0
+    assert entry.spend() == 4.0
 
 
 def test_those_no_longer_wanted_go_when_they_have_nothing_left_or_are_gone() -> None:
