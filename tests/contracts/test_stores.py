@@ -805,6 +805,38 @@ class TestKeepingHouse:
         assert store.count() == 3
 
 
+class TestNotes:
+    def test_what_is_written_under_a_name_is_read_under_it(self, store: Store, opener: Callable[[], Store]) -> None:
+        assert store.note("board") is None
+        store.write_note("board", b"\0\xff{}")
+        store.write_note("boar", b"")
+        assert opener().note("board") == b"\0\xff{}"
+        assert store.note("boar") == b""
+        store.write_note("board", b"another")
+        assert store.note("board") == b"another"
+
+    def test_none_forgets(self, store: Store) -> None:
+        store.write_note("wish", None)
+        store.write_note("wish", b"x")
+        store.write_note("wish", None)
+        assert store.note("wish") is None
+
+    @pytest.mark.parametrize("name", [*HOSTILE[:2], *HOSTILE[3:]])
+    def test_any_name_will_do(self, store: Store, name: str) -> None:
+        store.write_note(name, b"x")
+        assert store.note(name) == b"x"
+
+    def test_others_may_write_them_while_one_crawls(self, store: Store, opener: Callable[[], Store]) -> None:
+        store.claim("recrawl run", 0.0)
+        opener().write_note("wish", b"x")
+        assert store.note("wish") == b"x"
+
+    def test_they_stay_when_the_rest_is_swept(self, store: Store) -> None:
+        store.write_note("wish", b"x")
+        store.vacuum(Keep(items=0.0, crawls=0.0, prices=0.0, versions=0), 1e9)
+        assert store.note("wish") == b"x"
+
+
 class TestThreads:
     def test_readers_see_whole_batches_while_one_writes(self, store: Store) -> None:
         filled(store, 1)

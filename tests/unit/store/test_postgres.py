@@ -337,17 +337,18 @@ class TestOwners:
             f"store = PostgresStore({url!r}); store.claim('parent', 0.0)\n"
             "child = os.fork()\n"
             "if child:\n"
-            "    store.count(); print(child, flush=True); signal.pause()\n"
+            "    store.count(); os.write(1, b'%d\\n' % child); signal.pause()\n"
             "try:\n"
             "    store.count()\n"
             "except StoreError as error:\n"
-            "    print(error, flush=True)\n"
+            "    os.write(1, f'{error}\\n'.encode())\n"
             "store.close(); signal.pause()\n"
         )
         parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
         assert parent.stdout is not None
         said = sorted([parent.stdout.readline(), parent.stdout.readline()])
-        child = int(next(line for line in said if line.strip().isdigit()))
+        child = next((int(line) for line in said if line.strip().isdigit()), 0)
+        assert child, said
         try:
             assert any("forked" in line for line in said)
             with PostgresStore(url) as store:

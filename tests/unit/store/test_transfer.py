@@ -30,6 +30,7 @@ from recrawl.store.base import (
     packed,
 )
 from recrawl.store.opening import open_store
+from recrawl.store.postgres import PostgresStore
 from recrawl.store.transfer import copy
 
 
@@ -75,6 +76,7 @@ def filled(store: Store, sources: int = 5) -> None:
         )
     )
     store.record_clicks([Click(item=9, at=3.0, client="me"), Click(item=20, at=4.0, count=7)])
+    store.write_note("wish", b"\0wish")
     store.remove([sources])
     store.vacuum(Keep(items=6.0, crawls=math.inf, prices=math.inf, versions=9), 8.0)
 
@@ -101,6 +103,7 @@ def contents(store: Store) -> dict[str, object]:
         "events": store.events(0),
         "cursors": (store.cursor("slow"), store.cursor("new")),
         "shared": store.shared(),
+        "notes": (store.note("wish"), store.note("board")),
     }
 
 
@@ -180,6 +183,15 @@ def test_a_store_that_is_being_crawled_is_not_copied(kind: str, place: Callable[
         crawling.claim("recrawl run", 0.0)
         with pytest.raises(StoreError, match="recrawl run"):
             copy(source, target, silent)
+
+
+def test_a_store_that_a_fleet_crawls_is_not_copied(place: Callable[[str], str]) -> None:
+    with PostgresStore(place("postgres")) as source, open_store(place("sqlite")) as target:
+        epochs = source.lease(["bucket/0001"], "a shard", 60.0)
+        with pytest.raises(StoreError, match="fleet"):
+            copy(source, target, silent)
+        source.let_go(epochs)
+        copy(source, target, silent)
 
 
 def test_the_command_copies_and_says_what(place: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
