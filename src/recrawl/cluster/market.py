@@ -6,9 +6,9 @@ constant elasticity, exact in the quadratic form of the index::
     D_i(λ) = D_i·(λ/λ_i)^(S_i/D_i)
 
 The next price solves Σ min(D_i(λ), what i is able to spend) = budget − newcomers' part: Newton's step of the dual
-descent [tcns2018, (22)] on ln λ, on a model that cannot fall below nothing. It moves by a factor of 4 at most, less
-after it went too far, and stays within a factor of 1000 of what the shards' last tokens bought: where no price spends
-the budget, it does not run away.
+descent [tcns2018, (22)] on ln λ, on a model that cannot fall below nothing. It is within a factor of 4 of the prices
+the shards have counted at, less after it went too far, and within a factor of 1000 of what their last tokens bought:
+where no price spends the budget, it does not run away.
 
 *Shares.* Newcomers first: they are owed max(cold_start, newcomers/sources) of the budget, but not more than would look
 at all of them within `HORIZON_S`, by their numbers. The rest goes by demand at the price. Nobody gets more than it is
@@ -33,6 +33,8 @@ HORIZON_S = 2.0
 """Newcomers are given no more than would look at all of them in this time."""
 FLOOR = 0.005
 """Share of the budget given out in equal parts, whatever the demand."""
+MEANINGFUL = 2.0
+"""Shares go by demand alone as long as it is within this factor of what is to be spent."""
 _PRECISION = 1e-10
 
 
@@ -76,20 +78,21 @@ class Market:
         newcomers = np.minimum(newcomers_part(bids, budget, cold_start), cap)
         rest = budget - float(newcomers.sum())
         self._move(bids, rest, cap - newcomers)
-        weight = self._weights(bids)
+        weight = self._weights(bids, rest)
         return filled(weight, np.maximum(newcomers, floor), cap, budget)
 
-    def _weights(self, bids: Bids) -> FloatArray:
-        known = _priced(bids)
-        settled = np.maximum(bids.sources - bids.newcomers, 0.0)
-        if not known.any() or not self.price > 0.0:
+    def _weights(self, bids: Bids, rest: float) -> FloatArray:
+        """Demand at the price; numbers of sources as far as the price is too far off for demand to mean much."""
+        known, settled = _priced(bids), np.maximum(bids.sources - bids.newcomers, 0.0)
+        wanted = float(bids.demand[known].sum())
+        if not wanted > 0.0 or not self.price > 0.0:
             return settled
         weight = np.zeros(len(known))
         weight[known] = demand_at(bids, known, math.log(self.price))
-        if not known.all():  # as much per source as the others
-            per_source = float(weight.sum()) / max(float(settled[known].sum()), 1.0)
-            weight[~known] = per_source * settled[~known]
-        return weight
+        per_source = float(weight.sum()) / max(float(settled[known].sum()), 1.0)
+        credible = min(MEANINGFUL * min(wanted / rest, rest / wanted), 1.0) if rest > 0.0 else 1.0
+        blend: FloatArray = credible * weight + (1.0 - credible) * per_source * settled
+        return np.where(known, blend, per_source * settled)
 
     def _move(self, bids: Bids, rest: float, able: FloatArray) -> None:
         known = _priced(bids)
@@ -100,7 +103,8 @@ class Market:
         here = math.log(self.price)
         settled = np.maximum(bids.sources - bids.newcomers, 0.0)
         known_part = float(settled[known].sum()) / max(float(settled.sum()), 1.0)
-        low, high = here - self.stride, here + self.stride
+        told = math.log(_mean_price(bids.price[known], bids.sources[known]))
+        low, high = told - self.stride, told + self.stride
         anchor = _own_price(bids)
         if anchor > 0.0:
             low = max(low, min(math.log(anchor) - LEASH, high))

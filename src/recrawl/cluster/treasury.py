@@ -47,7 +47,8 @@ ROUND_S = 0.5
 LEAVING = 0.25
 """What a shard that is leaving gets, of an equal share."""
 SETTLED = 0.005
-"""A rate is not lowered for a relative difference smaller than this: lowering costs a round in which nobody has it."""
+"""A rate is not lowered for a relative difference smaller than this, unless somebody waits for more than twice that:
+lowering costs a round in which nobody has it."""
 PROBE, REGAIN = 1.1, 1.5
 """A shard that could not spend its rate is offered so much more than it is able to; once it spends all, so much more
 each round."""
@@ -185,6 +186,7 @@ class Treasury:
         self._confirming_until = -math.inf if first else now + self.seconds
         self._now = self._round_at = now
         self._born = 0
+        self._calm = False
         self._members: tuple[str, ...] = ()
         self._market = Market()
         self._fleet_burst = self.burst
@@ -314,7 +316,7 @@ class Treasury:
         if self._current.get(account.shard) is not account:
             return 0.0, 0.0
         granted, target = account.granted, account.target
-        keeps = target < granted <= target * (1.0 + SETTLED)
+        keeps = self._calm and target < granted <= target * (1.0 + SETTLED)
         return granted if keeps else target, account.target_burst
 
     # -- sharing out
@@ -339,6 +341,7 @@ class Treasury:
         rest = self.budget - math.fsum(account.target for account in leaving)
         for account, share in zip(sharing, self._market.trade(_bids(sharing), rest, self.cold_start), strict=True):
             account.target = float(share)
+        self._calm = all(account.target <= account.granted * (1.0 + 2.0 * SETTLED) for account in present)
         self._share_bursts(present)
 
     def _share_bursts(self, present: list[Account]) -> None:

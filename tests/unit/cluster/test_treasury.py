@@ -1,0 +1,293 @@
+"""How the budget is shared out, and how fast the fleet finds its price."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from recrawl.cluster.market import Bids, Market, filled, newcomers_part
+from recrawl.cluster.messages import Grant, Report
+from recrawl.cluster.treasury import Treasury
+from recrawl.errors import ParameterError
+from recrawl.kernels.cadence import cadence
+from recrawl.kernels.demand import demand
+
+ROUNDS = 15
+"""Reports of each shard within which price and rates have settled, from a first price a hundred times off."""
+
+
+class Sketch:
+    """A shard that has sources and reports, and fetches nothing."""
+
+    def __init__(self, name: str, value: np.ndarray, rate: np.ndarray, own_price: float = math.nan) -> None:
+        self.name, self.life, self.value, self.rate = name, name + "1", value, rate
+        self.own_price, self.able, self.newcomers, self.dearest = own_price, math.inf, 0, 1.0
+        self.grant, self.sent, self.spent = Grant(leader=0, number=0), 0.0, 0.0
+
+    def report(self, now: float) -> Report:
+        wanted, slope = 0.0, 0.0
+        if self.grant.price > 0.0:
+            spent, slopes, _ = demand(self.value, self.rate, self.grant.price)
+            wanted, slope = float(spent.sum()), float(slopes.sum())
+        left = max(self.sent + self.grant.seconds - now, 0.0)
+        return Report(
+            shard=self.name,
+            life=self.life,
+            leader=self.grant.leader,
+            granted=self.grant.number,
+            rate=self.grant.rate if left else 0.0,
+            burst=self.grant.burst if left else 0.0,
+            left_s=left,
+            able=self.able,
+            demand=wanted,
+            slope=slope,
+            price=self.grant.price,
+            own_price=self.own_price,
+            newcomers=self.newcomers,
+            dearest=self.dearest,
+            sources=len(self.value) + self.newcomers,
+            spent=self.spent,
+        )
+
+    def talk(self, treasury: Treasury, now: float, members: tuple[str, ...]) -> Grant:
+        self.grant, self.sent = treasury.hear(self.report(now), now, members), now
+        return self.grant
+
+
+def fleet(count: int, seed: int = 0, own_price: float = 1.0) -> list[Sketch]:
+    """Shards of unlike sizes."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(20, 400, count)
+    return [
+        Sketch(f"s{k}", random.lognormal(0, 2, size), random.lognormal(-6, 1, size), own_price)
+        for k, size in enumerate(sizes)
+    ]
+
+
+def exact(shards: list[Sketch], budget: float) -> tuple[float, np.ndarray]:
+    """The price of one scheduler over everything, and what each shard's sources spend at it."""
+    price, _ = cadence(np.concatenate([s.value for s in shards]), np.concatenate([s.rate for s in shards]), budget)
+    return price, np.array([demand(s.value, s.rate, price)[0].sum() for s in shards])
+
+
+def run(shards: list[Sketch], treasury: Treasury, start: float, rounds: int) -> float:
+    """Everybody reports once a second, one after the other; the time afterwards."""
+    members = tuple(shard.name for shard in shards)
+    for k in range(rounds):
+        for j, shard in enumerate(shards):
+            shard.talk(treasury, start + k + j / len(shards), members)
+    return start + rounds
+
+
+@pytest.mark.parametrize("off", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("count", [1, 4, 30])
+def test_price_and_shares_settle_within_fifteen_rounds(count: int, off: float) -> None:
+    shards, budget = fleet(count), 0.3
+    price, spent = exact(shards, budget)
+    for shard in shards:
+        shard.own_price = off * price
+    treasury = Treasury(budget, 5.0, leader=1, now=0.0, first=True)
+    run(shards, treasury, 0.0, ROUNDS)
+    assert treasury.price == pytest.approx(price, rel=1e-3)
+    rates = np.array([shard.grant.rate for shard in shards])
+    assert rates == pytest.approx(spent, rel=0.02, abs=0.006 * budget / count)
+    assert rates.sum() == pytest.approx(budget, rel=0.01)
+    assert rates.sum() <= budget
+
+
+def test_after_a_change_of_the_budget_the_fleet_settles_again() -> None:
+    shards = fleet(8)
+    treasury = Treasury(0.3, 20.0, leader=1, now=0.0, first=True)
+    now = run(shards, treasury, 0.0, ROUNDS)
+    for budget in (0.1, 1.2):
+        treasury.budget = budget
+        now = run(shards, treasury, now, ROUNDS)
+        assert treasury.price == pytest.approx(exact(shards, budget)[0], rel=1e-3)
+        assert sum(shard.grant.rate for shard in shards) == pytest.approx(budget, rel=0.01)
+
+
+def test_a_smaller_budget_holds_after_the_length_of_a_grant_and_nobody_is_cut_off() -> None:
+    shards = fleet(6)
+    treasury = Treasury(1.0, 20.0, leader=1, now=0.0, first=True)
+    now = run(shards, treasury, 0.0, ROUNDS)
+    treasury.budget = 0.5
+    for shard in shards:
+        assert shard.talk(treasury, now, tuple(s.name for s in shards)).rate > 0.0
+    now = run(shards, treasury, now, 10)
+    assert treasury.promised[0] <= 0.5
+
+
+def test_bursts_cover_the_dearest_crawl_and_the_rest_goes_by_rate() -> None:
+    shards = fleet(3)
+    shards[0].dearest = 5.0
+    treasury = Treasury(0.3, 4.0, leader=1, now=0.0, first=True)
+    run(shards, treasury, 0.0, 3)
+    assert treasury.fleet_burst == 7.0
+    assert [shard.grant.burst for shard in shards] == [5.0, 1.0, 1.0]
+    treasury.burst = 107.0
+    run(shards, treasury, 3.0, 8)
+    assert sum(shard.grant.burst for shard in shards) == pytest.approx(107.0, rel=0.02)
+
+
+def test_the_rate_of_a_silent_shard_is_free_when_it_has_run_out() -> None:
+    shards = fleet(4)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    now = run(shards, treasury, 0.0, ROUNDS)
+    lost, rest = shards[0], shards[1:]
+    before = lost.grant.rate
+    members = tuple(shard.name for shard in shards)
+    for k in range(9):
+        for shard in rest:
+            shard.talk(treasury, now + k, members)
+    assert sum(shard.grant.rate for shard in rest) <= 0.3 - before
+    now = run(rest, treasury, now + 9, 4)
+    assert sum(shard.grant.rate for shard in rest) == pytest.approx(0.3, rel=0.01)
+
+
+def test_what_a_life_had_is_free_at_once_if_it_is_known_to_have_ended() -> None:
+    shards = fleet(2)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    now = run(shards, treasury, 0.0, ROUNDS)
+    treasury.forget(shards[0].life)
+    treasury.forget("nobody")
+    assert shards[1].talk(treasury, now, ("s1",)).rate == pytest.approx(0.3)
+
+
+def test_a_new_leader_confirms_what_is_held_and_shares_out_the_rest_later() -> None:
+    shards = fleet(3)
+    first = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    now = run(shards[:2], first, 0.0, ROUNDS)
+    held = [shard.grant.rate for shard in shards[:2]]
+    second = Treasury(0.6, 5.0, leader=2, now=now)
+    run(shards, second, now, 9)
+    assert [shard.grant.rate for shard in shards] == [*held, 0.0]
+    assert {shard.grant.leader for shard in shards} == {2}
+    run(shards, second, now + 10.0, ROUNDS)
+    assert sum(shard.grant.rate for shard in shards) == pytest.approx(0.6, rel=0.01)
+    assert second.price == pytest.approx(exact(shards, 0.6)[0], rel=1e-3)
+
+
+def test_a_leader_that_hears_of_its_successor_gives_nothing_more() -> None:
+    treasury = Treasury(1.0, 5.0, leader=3, now=0.0, first=True)
+    grant = treasury.hear(Report(shard="a", life="a1", leader=4, granted=7, rate=1.0, left_s=5.0), 0.0, ("a",))
+    assert (grant.rate, grant.seconds, grant.leader, treasury.superseded) == (0.0, 0.0, 3, True)
+
+
+def test_a_life_that_was_followed_by_another_gets_nothing() -> None:
+    old, new = fleet(2)
+    new.name, new.life = old.name, "later"
+    treasury = Treasury(1.0, 5.0, leader=1, now=0.0, first=True)
+    assert old.talk(treasury, 0.0, (old.name,)).rate > 0.9
+    assert new.talk(treasury, 0.1, (old.name,)).rate < 0.1
+    assert old.talk(treasury, 0.2, (old.name,)).rate == 0.0
+    assert old.talk(treasury, 0.3, (old.name,)).rate == 0.0
+    assert new.talk(treasury, 0.9, (old.name,)).rate > 0.9
+
+
+def test_reports_that_arrive_twice_or_late_change_nothing() -> None:
+    shards = fleet(3)
+    members = tuple(shard.name for shard in shards)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    early = [shard.report(0.0) for shard in shards]
+    now = run(shards, treasury, 0.0, ROUNDS)
+    price, rates = treasury.price, [shard.grant.rate for shard in shards]
+    for report in [*early, *early]:
+        treasury.hear(report, now, members)
+    run(shards, treasury, now, 2)
+    assert treasury.price == pytest.approx(price, rel=1e-4)
+    assert [shard.grant.rate for shard in shards] == pytest.approx(rates, rel=0.02)
+
+
+def test_what_a_shard_cannot_spend_goes_to_others_and_it_is_tried_again() -> None:
+    shards = fleet(3)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    now = run(shards, treasury, 0.0, ROUNDS)
+    usual = shards[0].grant.rate
+    shards[0].able = 0.2 * usual
+    now = run(shards, treasury, now, 4)
+    assert shards[0].grant.rate == pytest.approx(0.22 * usual, rel=0.05)
+    assert sum(shard.grant.rate for shard in shards) == pytest.approx(0.3, rel=0.02)
+    shards[0].able = math.inf
+    run(shards, treasury, now, 10)
+    assert shards[0].grant.rate == pytest.approx(usual, rel=0.05)
+
+
+def test_a_shard_that_is_leaving_may_finish_what_is_under_way() -> None:
+    shards = fleet(4)
+    treasury = Treasury(4.0, 5.0, leader=1, now=0.0, first=True)
+    run(shards, treasury, 0.0, ROUNDS)
+    members = ("s1", "s2", "s3")
+    for k in range(4):
+        for shard in shards:
+            shard.talk(treasury, ROUNDS + k, members)
+    assert shards[0].grant.rate == pytest.approx(0.25)
+    assert shards[0].grant.burst >= 1.0
+    assert shards[0].grant.members == members
+    alone = Treasury(4.0, 5.0, leader=1, now=0.0, first=True)
+    assert shards[0].talk(alone, 100.0, ()).rate == pytest.approx(1.0)
+
+
+def test_newcomers_get_their_share_by_numbers_and_never_more_than_they_can_take() -> None:
+    nothing, all_ = np.zeros(2), np.full(2, np.inf)
+    many = Bids(nothing, nothing, nothing, nothing, np.array([3e4, 1e4]), np.array([5e4, 5e4]), np.ones(2), all_)
+    assert newcomers_part(many, 100.0, 0.5).tolist() == [37.5, 12.5]
+    most = Bids(nothing, nothing, nothing, nothing, np.array([5e4, 3e4]), np.array([5e4, 5e4]), np.ones(2), all_)
+    assert newcomers_part(most, 100.0, 0.5).sum() == pytest.approx(80.0)
+    few = Bids(nothing, nothing, nothing, nothing, np.array([3.0, 1.0]), np.array([5e4, 5e4]), np.ones(2), all_)
+    assert newcomers_part(few, 100.0, 0.5).tolist() == [1.5, 0.5]
+
+
+def test_a_shard_that_knows_nothing_can_begin() -> None:
+    shards = fleet(3)
+    shards[1].value, shards[1].rate = np.empty(0), np.empty(0)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    run(shards, treasury, 0.0, ROUNDS)
+    assert shards[1].grant.rate == pytest.approx(0.005 * 0.3 / 3, rel=0.01)
+
+
+def test_without_any_price_the_budget_goes_by_numbers_of_sources() -> None:
+    shards = fleet(3, own_price=math.nan)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    run(shards, treasury, 0.0, 5)
+    sizes = np.array([len(shard.value) for shard in shards])
+    assert math.isnan(treasury.price)
+    assert [shard.grant.rate for shard in shards] == pytest.approx(0.3 * sizes / sizes.sum(), rel=0.02)
+
+
+def test_the_price_does_not_run_away_where_none_spends_the_budget() -> None:
+    market, own = Market(), np.array([2.0])
+    for price in range(40):
+        bids = Bids(np.array([5.0]), np.zeros(1), np.array([market.price or price]), own, np.zeros(1), np.ones(1),
+                    np.ones(1), np.full(1, np.inf))  # fmt: skip
+        market.trade(bids, 10.0, 0.5)
+    assert market.price == pytest.approx(2.0 / 1000.0)
+
+
+def test_filling_gives_out_everything_that_can_be_taken() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        count = random.integers(1, 8)
+        weight, base = random.exponential(size=count), random.exponential(0.1, count)
+        cap = np.maximum(random.exponential(2.0, count), base)
+        given = filled(weight, base, cap, 3.0)
+        assert given.sum() == pytest.approx(min(3.0, cap.sum()))
+        assert (given <= cap * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("budget", 0.0), ("burst", -1.0), ("seconds", 0.0), ("cold_start", 2.0)])
+def test_nonsense_is_named(name: str, value: float) -> None:
+    good: dict[str, float] = {"budget": 1.0, "burst": 1.0, "seconds": 10.0, "cold_start": 0.5}
+    with pytest.raises(ParameterError, match=name):
+        Treasury(**{**good, name: value}, leader=1, now=0.0)  # type: ignore[arg-type]
+
+
+def test_spend_is_what_the_shards_said_they_spent() -> None:
+    shards = fleet(2)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    for k in range(60):
+        for shard in shards:
+            shard.spent = 0.1 * k
+            shard.talk(treasury, float(k), ("s0", "s1"))
+    assert treasury.spend == pytest.approx(0.2, rel=1e-3)
