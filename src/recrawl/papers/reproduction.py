@@ -66,7 +66,7 @@ def _papers_in(out: Path) -> set[str]:
     """The first words of the ids in a directory's `results.json`, if it has one."""
     try:
         return {result.id.partition("/")[0] for result in read_results(out / "results.json")}
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return set()
     except (OSError, msgspec.MsgspecError) as error:
         raise OutputError(f"--out {out}: results.json in it cannot be read; choose another place") from error
