@@ -175,13 +175,12 @@ class Courier:
         return Delivery(response, visit.url, visit.requests, moved)
 
     def drain_holds(self) -> list[Hold]:
-        """Holds to be stored: those of our own hosts."""
-        holds = self._slots.drain_holds()
-        return [hold for hold in holds if self._ours(hold.host if "://" in hold.host else f"https://{hold.host}/")]
+        """Holds to be stored, those of other crawlers' hosts among them: they may have become ours."""
+        return self._slots.drain_holds()
 
     def drain_robots(self) -> list[Robots]:
-        """Copies of robots.txt to be stored: those of our own hosts."""
-        return [record for record in self._robots.drain() if self._ours(f"{record.origin}/")]
+        """Copies of robots.txt to be stored."""
+        return self._robots.drain()
 
     async def close(self) -> None:
         """Give back connections."""
@@ -271,27 +270,20 @@ class Courier:
             visit.moved_to = target if permanent else visit.moved_to
 
     async def _send(self, request: Request, visit: _Visit, delay_s: float) -> Response:
-        """One request, in its host's turn, whoever gives it."""
+        """One request, in its host's turn."""
         if visit.load is not None:
             visit.load.drop()  # of the answer before this one
-        if self._borders is None or self._borders.ours(request.url):
-            return await self._send_in_turn(request, visit, delay_s)
-        return await self._send_abroad(request, visit, delay_s, self._borders)
-
-    async def _send_in_turn(self, request: Request, visit: _Visit, delay_s: float) -> Response:
         key = self._slots.key_of(request.url)
         await self._turn(key)
         try:
-            if visit.requests >= visit.paid:
-                await self._purse.pay()
-                visit.paid += 1
-            visit.requests += 1
-            response = await self._transport.fetch(request)
+            if self._borders is None or self._borders.ours(request.url):
+                response = await self._fetch(request, visit)
+            else:
+                response = await self._fetch_abroad(request, visit, delay_s, self._borders)
         except TransportError as failure:
             if failure.reason in UNREACHABLE:
                 self._slots.failed(key, failure.reason, self._clock.now())
             if failure.reason in UNSENT:
-                visit.requests -= 1
                 soon = self._clock.now() + SOON_S if failure.reason == "permit" else 0.0
                 raise _StoppedError(refused=str(failure), reason=failure.reason, retry_at=soon) from failure
             raise _StoppedError(error=str(failure), reason=failure.reason) from failure
@@ -300,8 +292,24 @@ class Courier:
         self._slots.answered(key, response.status, response.headers.get("retry-after"), self._clock.now())
         return response
 
-    async def _send_abroad(self, request: Request, visit: _Visit, delay_s: float, borders: Borders) -> Response:
-        """The same in a turn that another crawler lends; it gets it back whatever happens."""
+    async def _fetch(self, request: Request, visit: _Visit) -> Response:
+        """Pay and send."""
+        if visit.requests >= visit.paid:
+            await self._purse.pay()
+            visit.paid += 1
+        visit.requests += 1
+        try:
+            return await self._transport.fetch(request)
+        except TransportError as failure:
+            if failure.reason in UNSENT:
+                visit.requests -= 1
+            raise
+
+    async def _fetch_abroad(self, request: Request, visit: _Visit, delay_s: float, borders: Borders) -> Response:
+        """The same in a turn that another crawler lends; it gets it back whatever happens.
+
+        It is asked for in a turn of our own, so that nobody there waits for as many as wait here.
+        """
         url, loan, said = request.url, uuid4().hex, Said(delay_s=delay_s)
         asked = self._clock.now()
         turn: Turn | None = None
@@ -309,12 +317,11 @@ class Courier:
             turn = await self._entered(borders, url, loan, delay_s)
             if turn.refused:
                 raise _busy(turn.refused, self._clock.now() + (turn.wait_s or SOON_S))
-            request = replace(request, lent_until=asked + turn.seconds)
-            response = await self._send_in_turn(request, visit, delay_s)
+            response = await self._fetch(replace(request, lent_until=asked + turn.seconds), visit)
             said = Said(response.status, response.headers.get("retry-after"), delay_s=delay_s)
             return response
-        except _StoppedError as stop:
-            said = Said(failed=stop.reason if stop.reason in UNREACHABLE else "", delay_s=delay_s)
+        except TransportError as failure:
+            said = Said(failed=failure.reason if failure.reason in UNREACHABLE else "", delay_s=delay_s)
             raise
         finally:
             if turn is None or not turn.refused:
