@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import brotli
 import feedparser
@@ -598,10 +599,36 @@ def test_a_mistake_on_the_command_line_is_one_line(wrong: list[str], capsys: pyt
 
 def test_a_port_in_use_is_said_plainly() -> None:
     async def visit(web: SynthWeb) -> None:
-        with pytest.raises(RecrawlError, match="cannot listen on port"):
+        with pytest.raises(RecrawlError, match=r"cannot listen on 127\.0\.0\.1, port"):
             await SynthWeb(World.make(1, 1), port=urlsplit(web.base).port or 0).start()
 
     served(visit)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--bind", "localhost"], "IPv4"),
+        (["--bind", "0.0.0.0"], "one address"),
+        (["--bind", "10.231.0.1", "--by", "name"], "loopback"),
+        (["--bind", "203.0.113.7"], "cannot listen on 203.0.113.7"),
+    ],
+)
+def test_an_address_that_cannot_be_listened_on_is_said_plainly(
+    options: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["synthweb", "--port", "0", *options]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_it_listens_where_it_is_told_and_says_who_came() -> None:
+    async def visit() -> None:
+        async with SynthWeb(World.make(1, 1), bind="127.0.0.9") as web:
+            assert web.base.startswith("http://127.0.0.9:")
+            await asyncio.to_thread(lambda: urlopen(web.urls()[0]).close())
+            assert [access.client for access in web.log] == ["127.0.0.1"]
+
+    asyncio.run(visit())
 
 
 def test_faults_parse_from_text() -> None:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="Of the first host; 0: any."
 )
+@click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+              help="Address to listen on, with --by port; whoever reaches it can set faults.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--for", "duration", default="", help="Stop after this time, such as 10m.")
 @click.option("--fault", "faults", multiple=True, metavar="NAME[:SHARE]", help="A fault, and the share of requests.")
@@ -64,6 +66,7 @@ def command(
     crawl_delay: float | None,
     hosts_by: HostsBy,
     port: int,
+    bind: str,
     seed: int,
     duration: str,
     faults: tuple[str, ...],
@@ -73,7 +76,7 @@ def command(
     as_json: bool,
     until_eof: bool,
 ) -> None:
-    """Serve feeds, sitemaps and pages that publish by known laws, in accelerated time, on this machine only."""
+    """Serve feeds, sitemaps and pages that publish by known laws, in accelerated time, for this machine only."""
     import asyncio
 
     from recrawl.synthweb.faults import FAULTS, parse
@@ -103,7 +106,9 @@ def command(
     rules = [parse(fault) for fault in faults]
 
     async def serve() -> None:
-        synthweb = SynthWeb(world, hosts_by=hosts_by, speed=speed, port=port, compress=not plain, faults=rules)
+        synthweb = SynthWeb(
+            world, hosts_by=hosts_by, speed=speed, port=port, bind=bind, compress=not plain, faults=rules
+        )
         async with synthweb:
             if warm:
                 synthweb.warm()

@@ -31,6 +31,8 @@ class Access(msgspec.Struct, kw_only=True, gc=False):
         end: when its answer was handed to the network or the connection ended; None while in flight
         host: as in its URL, with the port
         path: with the query
+        agent: its User-Agent
+        client: the address it came from
         status: of the answer; 0 if none was sent
         source: the source whose document was asked for, or None
         fault: the name of the fault it met, or nothing
@@ -42,6 +44,7 @@ class Access(msgspec.Struct, kw_only=True, gc=False):
     host: str
     path: str
     agent: str = ""
+    client: str = ""
     end: float | None = None
     status: int = 0
     source: int | None = None

@@ -1,4 +1,4 @@
-"""A world served over HTTP on loopback, with a log of every request.
+"""A world served over HTTP, on loopback unless told otherwise, with a log of every request.
 
 One handler answers everything from bytes prepared once per (source, number of items); the log entry of a request is
 made when it is read and closed when its answer is handed to the network. Hosts are told apart by port, by loopback
@@ -14,6 +14,7 @@ import ssl as tls
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from ipaddress import IPv4Address
 from typing import Literal
 
 from aiohttp import web
@@ -30,6 +31,7 @@ from recrawl.synthweb.wire import ENDED, KEPT, Exchange, head, http_date, whole
 from recrawl.synthweb.world import SynthSource, Timeline, World
 
 HostsBy = Literal["port", "address", "name"]
+LOOPBACK = "127.0.0.1"
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 SITEMAP_INDEX = "/sitemap_index.xml"
 SMALLEST_TO_COMPRESS = 500
@@ -58,6 +60,7 @@ class SynthWeb:
         speed: virtual seconds per real second
         clock: real time, by default the machine's
         port: of the first host, the others follow; 0 takes free ones
+        bind: the IPv4 address of this machine to listen on; other than loopback with hosts told apart by port alone
         compress: gzip for clients that accept it
         ssl: serve https with this context
         faults: in force from the start
@@ -77,6 +80,7 @@ class SynthWeb:
         speed: float = 3600.0,
         clock: Clock | None = None,
         port: int = 0,
+        bind: str = LOOPBACK,
         compress: bool = True,
         ssl: tls.SSLContext | None = None,
         faults: Sequence[Rule] = (),
@@ -94,6 +98,7 @@ class SynthWeb:
         self.netlocs: list[str] = []
         self._hosts_by: HostsBy = hosts_by
         self._port = port
+        self._address = _bound_to(bind, hosts_by)
         self._compress = compress
         self._ssl = ssl
         self._scheme = "https" if ssl else "http"
@@ -122,7 +127,7 @@ class SynthWeb:
                 self._servers.append(await loop.create_server(self._protocols, sock=each, ssl=self._ssl, backlog=4096))
         except OSError as error:
             await self.stop()
-            raise RecrawlError(f"cannot listen on port {self._port}: {error.strerror}") from error
+            raise RecrawlError(f"cannot listen on {self._address}, port {self._port}: {error.strerror}") from error
         self.timeline = Timeline(self.clock.now(), self.timeline.speed)
 
     async def stop(self) -> None:
@@ -200,8 +205,8 @@ class SynthWeb:
             sockets += [_listening(address, port) for address in addresses[1:]]
             self.netlocs = [f"{address}:{port}" for address in addresses]
         else:
-            sockets = [_listening("127.0.0.1", self._port and self._port + k) for k in range(hosts)]
-            self.netlocs = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+            sockets = [_listening(self._address, self._port and self._port + k) for k in range(hosts)]
+            self.netlocs = [f"{self._address}:{each.getsockname()[1]}" for each in sockets]
         self._numbers = {netloc: number for number, netloc in enumerate(self.netlocs)}
         return sockets
 
@@ -221,6 +226,7 @@ class SynthWeb:
             host=netloc,
             path=raw,
             agent=headers.get("User-Agent", ""),
+            client=request.remote or "",
             source=None if source is None else source.number,
         )
         self.log.append(entry)
@@ -369,6 +375,19 @@ def _unchanged(request: web.BaseRequest, ready: Prepared) -> bool:
         return parsedate_to_datetime(since) >= parsedate_to_datetime(ready.modified)
     except (TypeError, ValueError):
         return False
+
+
+def _bound_to(address: str, hosts_by: HostsBy) -> str:
+    """The address as it stands in URLs."""
+    try:
+        found = IPv4Address(address)
+    except ValueError:
+        raise ParameterError("bind", "an IPv4 address of this machine", repr(address)) from None
+    if found.is_unspecified:
+        raise ParameterError("bind", "one address, which is the one in the URLs of the sources", repr(address))
+    if hosts_by != "port" and address != LOOPBACK:
+        raise ParameterError("bind", f"{LOOPBACK}, as hosts told apart by {hosts_by} are on loopback", repr(address))
+    return str(found)
 
 
 def _listening(address: str, port: int) -> socket.socket:
