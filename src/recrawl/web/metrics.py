@@ -120,7 +120,11 @@ def _of_fleet(board: Board) -> list[tuple[str, str, float]]:
 
 def _gauges(view: Overview) -> list[tuple[str, str, float]]:
     return [
-        ("recrawl_crawler_running", "1 if a crawler or a fleet is at work on the store", float(view.crawler is not None)),
+        (
+            "recrawl_crawler_running",
+            "1 if a crawler or a fleet is at work on the store",
+            float(view.crawler is not None),
+        ),
         ("recrawl_budget_requests_per_second", "Requests per second that may be sent", view.budget),
         ("recrawl_spend_requests_per_second", "Requests per second sent over the last minutes", view.spend),
         ("recrawl_price", "Index of the last source chosen", view.price),

@@ -91,7 +91,9 @@ class TestThePage:
         assert "5m21s ago" in row(text, "shard-3")
 
     def test_one_that_was_ended_is_not_called_down(self, store: SqliteStore, visitor: Visitor) -> None:
-        put_up(store, well(NOW - 300), wanted=0)
+        ended = well(NOW - 1)
+        ended.ended = True
+        put_up(store, ended, wanted=0)
         text = visitor.get("/fleet").text
         assert "The fleet was ended." in text
         assert "is down" not in text

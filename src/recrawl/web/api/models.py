@@ -398,11 +398,11 @@ class ShardOut(Record):
     @classmethod
     def of(cls, line: ShardLine) -> ShardOut:
         """A line of the board as JSON."""
-        return cls(**_told(line))
+        return cls(**_told(line, cls))
 
 
 class FleetOut(Record):
-    """The fleet as its coordinator last wrote it down, at `at`; `up` says whether that was a moment ago."""
+    """The fleet as last written down, at `at`; `up`: it works now, `ended`: somebody ended it."""
 
     up: bool
     at: float | None
@@ -419,15 +419,17 @@ class FleetOut(Record):
     messages: int
     bytes: int
     trouble: str
+    ended: bool
     shards: list[ShardOut]
 
     @classmethod
     def of(cls, board: Board, up: bool) -> FleetOut:
         """A board as JSON."""
-        told = _told(board) | {"shards": [ShardOut.of(line) for line in board.shards]}
+        told = _told(board, cls) | {"shards": [ShardOut.of(line) for line in board.shards]}
         return cls(up=up, **told)
 
 
-def _told(record: msgspec.Struct) -> dict[str, Any]:
-    given = {name: getattr(record, name) for name in record.__struct_fields__}
+def _told(record: msgspec.Struct, model: type[Record]) -> dict[str, Any]:
+    """What both have."""
+    given = {name: getattr(record, name) for name in record.__struct_fields__ if name in model.model_fields}
     return {name: finite(value) if isinstance(value, float) else value for name, value in given.items()}

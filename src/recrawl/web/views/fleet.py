@@ -55,8 +55,8 @@ class Fleet:
 
     @property
     def ending(self) -> bool:
-        """Whether somebody asked it to end."""
-        return self.wanted == 0
+        """Whether somebody asked it to end, or it has."""
+        return self.wanted == 0 or self.board.ended
 
     def total(self, name: str) -> float:
         """The sum of a column over all shards."""
