@@ -81,6 +81,11 @@ def make_budget(config: Config) -> Allotment:
     return Allotment(config.budget_per_s, config.burst_requests)
 
 
+def make_tempo(config: Config) -> Tempo:
+    """How a crawler paces itself."""
+    return Tempo(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet)
+
+
 def make_crawler(
     config: Config,
     store: Store,
@@ -90,6 +95,7 @@ def make_crawler(
     allotted: bool = False,
     borders: Borders | None = None,
     outlets: Outlets | None = None,
+    tempo: Tempo | None = None,
     sweeps: bool = True,
 ) -> Crawler:
     """A crawler over a store, ready to run on an event loop. The store is claimed by the caller.
@@ -99,6 +105,7 @@ def make_crawler(
         allotted: there is nothing to spend before the first `Crawler.allot`; by default the budget of the settings
         borders: which hosts are another crawler's; by default none
         outlets: where what is found goes; by default where the settings say
+        tempo: how it paces itself; by default with as many visits at once, and the quiet hours, that the settings say
         sweeps: whether it drops what is past its time
     """
     timer = clock or SystemClock()
@@ -128,7 +135,7 @@ def make_crawler(
         gate=gate,
         clock=timer,
         outlets=outlets or make_outlets(config, store, timer),
-        tempo=Tempo(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet),
+        tempo=tempo or make_tempo(config),
         reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
         revision=revision,
         keep=Keep.of(config.retention) if sweeps else None,
@@ -171,6 +178,7 @@ __all__: Sequence[str] = [
     "make_decider",
     "make_outlets",
     "make_policy",
+    "make_tempo",
     "make_terms",
     "owner",
 ]

@@ -1,0 +1,88 @@
+"""Follows edits of the catalogue by others: sources that come, with or without a past, change, and go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+
+import structlog
+
+from recrawl.clock import Clock
+from recrawl.crawl.clerk import Clerk
+from recrawl.crawl.decider import Decider
+from recrawl.errors import StoreError
+from recrawl.store.base import Hold, Progress, Source, Store
+
+
+class Follower:
+    """Keeps the decider's catalogue in step with the store's.
+
+    Parameters
+        revision: up to which the decider knows it
+        under_way: ids of the sources that are being visited or settled, as of whenever it is looked at
+        told: called when something has changed
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        clerk: Clerk,
+        clock: Clock,
+        *,
+        revision: int,
+        under_way: Collection[int],
+        told: Callable[[], None],
+    ) -> None:
+        self._decider, self._clerk, self._clock = decider, clerk, clock
+        self._revision, self._under_way, self._told = revision, under_way, told
+        self._postponed: set[int] = set()
+        self._turn = asyncio.Lock()
+        self._log = structlog.get_logger("recrawl")
+
+    async def watch(self, every_s: float) -> None:
+        """Look again and again."""
+        while True:
+            await self._clock.sleep(every_s)
+            try:
+                await self.refresh()
+            except StoreError as error:
+                self._log.warning("the catalogue could not be read", reason=str(error))
+
+    async def refresh(self) -> None:
+        """Look now."""
+        async with self._turn:
+            await self._follow()
+
+    async def _follow(self) -> None:
+        """Take in what changed. A source that comes back while its last visit is under way waits for the end of it."""
+        revision, since = await self._clerk.ask(lambda store: store.revision()), self._revision
+        back = [id for id in self._postponed if id not in self._under_way]
+        if revision == since and not back:
+            return
+        edited, removed = await self._clerk.ask(lambda store: _edited(store, since, back))
+        self._revision = revision
+        self._decider.dismiss(removed)
+        self._postponed.difference_update(back, removed)
+        self._postponed.update(each.id for each in edited if each.id in self._under_way and self._is_new(each))
+        edited = [source for source in edited if source.id not in self._postponed]
+        fresh = [source.id for source in edited if self._is_new(source)]
+        now = self._clock.now()
+        progress, holds = await self._clerk.ask(lambda store: _past(store, fresh, now))
+        self._decider.admit(edited, now, progress, holds)
+        self._told()
+
+    def _is_new(self, source: Source) -> bool:
+        return not self._decider.knows(source.id)
+
+
+def _edited(store: Store, since: int, back: list[int]) -> tuple[list[Source], list[int]]:
+    """Lines of the catalogue that changed, with those that were postponed, and ids of those removed."""
+    edited = store.sources(since_revision=since)
+    listed = {source.id for source in edited}
+    edited += store.sources(ids=[id for id in back if id not in listed]) if back else []
+    return edited, store.removed(since)
+
+
+def _past(store: Store, ids: list[int], now: float) -> tuple[list[Progress], list[Hold]]:
+    """What has become of sources before they came here, and of all hosts."""
+    return (list(store.progress(ids)), store.holds(now)) if ids else ([], [])

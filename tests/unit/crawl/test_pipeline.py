@@ -1,0 +1,284 @@
+"""The running crawler at its seams: what it may spend, what is under way, sources that come and go, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import math
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recrawl import wiring
+from recrawl.clock import SystemClock
+from recrawl.config import Config, Politeness
+from recrawl.crawl import clerk, pipeline
+from recrawl.crawl.outlets import Outlets
+from recrawl.crawl.pipeline import Crawler
+from recrawl.crawl.transport import Request, Response
+from recrawl.errors import StoreError
+from recrawl.store.base import Batch, Click, Source
+from recrawl.store.sqlite import SqliteStore
+
+LONG_S = 60.0
+CONFIG = Config(
+    budget="100/s",
+    politeness=Politeness(delay="0s", min_interval="0s", robots=False, parallel_per_host=4),
+)
+
+
+def feed(items: int) -> bytes:
+    listed = "".join(f"<item><guid>{k}</guid><title>t{k}</title></item>" for k in range(items))
+    return f"<rss version='2.0'><channel><title>T</title>{listed}</channel></rss>".encode()
+
+
+class Web:
+    """Answers with a feed, once it is let to."""
+
+    def __init__(self, items: int = 3) -> None:
+        self.asked: list[str] = []
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self._body = feed(items)
+
+    async def fetch(self, request: Request) -> Response:
+        self.asked.append(request.url)
+        await self.answers.wait()
+        return Response(request.url, 200, {"content-type": "application/rss+xml"}, self._body)
+
+    async def close(self) -> None:
+        pass
+
+
+class Shifting(SqliteStore):
+    """A store part of which may be somebody else's for a while."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._away: dict[int, int] = {}
+        self._moves = 0
+        self._back: dict[int, int] = {}
+
+    def send_away(self, id: int) -> None:
+        self._moves += 1
+        self._away[id] = self.revision()
+
+    def bring_back(self, id: int) -> None:
+        self._moves += 1
+        del self._away[id]
+        self._back[id] = self.revision()
+
+    def revision(self) -> int:
+        return super().revision() + self._moves
+
+    def removed(self, since_revision: int) -> list[int]:
+        return [id for id, at in self._away.items() if at > since_revision]
+
+    def sources(self, *, ids: Sequence[int] | None = None, since_revision: int = 0, **more: Any) -> list[Source]:
+        found = super().sources(ids=ids, **more)
+        changed = {each.id for each in found if self._back.get(each.id, each.revision) > since_revision}
+        return [each for each in found if each.id in changed and each.id not in self._away]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Shifting]:
+    with Shifting(tmp_path / "recrawl.db") as store:
+        store.add([Source(url=f"http://{name}.example/feed", kind="feed") for name in "ab"])
+        yield store
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LONG_S):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def running(store: SqliteStore, web: Web, **more: Any) -> AsyncIterator[Crawler]:
+    clock = SystemClock()
+    tempo = dataclasses.replace(wiring.make_tempo(CONFIG), watch_s=LONG_S, listen_s=0.01)
+    nobody = Outlets(store, [], clock)
+    crawler = wiring.make_crawler(
+        CONFIG, store, clock=clock, transport=web, tempo=tempo, outlets=nobody, sweeps=False, **more
+    )
+    run = asyncio.create_task(crawler.run())
+    try:
+        yield crawler
+    finally:
+        web.answers.set()
+        crawler.stop()
+        await run
+
+
+# -- what it may spend
+
+
+def test_nothing_is_asked_before_an_allotment_nor_after_it_has_run_out(store: Shifting) -> None:
+    async def scene() -> None:
+        web = Web()
+        async with running(store, web, allotted=True) as crawler:
+            clock = SystemClock()
+            await asyncio.sleep(0.1)
+            assert web.asked == []
+            assert (crawler.allotment.per_second, crawler.dearest, crawler.hosts) == (0.0, 1.0, 2)
+            crawler.allot(200.0, 5.0, clock.now() + LONG_S)
+            await until(lambda: len(web.asked) >= 10)
+            assert crawler.allotment.per_second == 200.0
+            crawler.allot(200.0, 5.0, -math.inf)
+            asked = len(web.asked)
+            await asyncio.sleep(0.1)
+            assert len(web.asked) == asked
+            assert crawler.allotment.per_second == 0.0
+            crawler.allot(200.0, 5.0, clock.now() + LONG_S)
+            await until(lambda: len(web.asked) >= asked + 10)
+
+    asyncio.run(scene())
+
+
+# -- what is under way
+
+
+def test_a_visit_is_under_way_until_it_is_committed(store: Shifting) -> None:
+    async def scene() -> None:
+        web = Web()
+        web.answers.clear()
+        async with running(store, web) as crawler:
+            await until(lambda: len(web.asked) == 2)
+            assert crawler.under_way() == {1, 2}
+            crawler.allot(0.0, 0.0, -math.inf)  # nothing new meanwhile
+            web.answers.set()
+            await until(lambda: not crawler.under_way())
+            assert {crawl.source for crawl in store.crawls()} == {1, 2}
+
+    asyncio.run(scene())
+
+
+def test_visits_given_up_at_the_end_are_not_under_way(store: Shifting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "GRACE_S", 0.01)
+
+    async def scene() -> None:
+        web = Web()
+        web.answers.clear()
+        async with running(store, web) as crawler:
+            await until(lambda: len(web.asked) == 2)
+            crawler.stop()
+            await until(lambda: not crawler.under_way())
+        assert store.crawls() == []
+
+    asyncio.run(scene())
+
+
+# -- sources that come and go
+
+
+def test_a_source_that_leaves_is_not_visited_and_goes_on_when_it_comes_back(store: Shifting) -> None:
+    async def scene() -> None:
+        web = Web()
+        async with running(store, web) as crawler:
+            await until(lambda: {crawl.source for crawl in store.crawls()} == {1, 2})
+            store.send_away(1)
+            await crawler.refresh()
+            await until(lambda: 1 not in crawler.under_way())
+            (before,) = store.progress([1])
+            asked = web.asked.count("http://a.example/feed")
+            await until(lambda: len(web.asked) > asked + 20)
+            assert web.asked.count("http://a.example/feed") == asked
+            store.bring_back(1)
+            await crawler.refresh()
+            await until(lambda: web.asked.count("http://a.example/feed") > asked)
+            await until(lambda: next(iter(store.progress([1]))).visits > before.visits)
+        assert [crawl.outcome for crawl in store.crawls(source=1, limit=1000)].count("first") == 1
+
+    asyncio.run(scene())
+
+
+def test_a_source_that_comes_back_during_its_visit_waits_for_the_end_of_it(store: Shifting) -> None:
+    async def scene() -> None:
+        web = Web()
+        web.answers.clear()
+        async with running(store, web) as crawler:
+            await until(lambda: len(web.asked) == 2)
+            store.send_away(1)
+            await crawler.refresh()
+            store.bring_back(1)
+            await crawler.refresh()
+            assert not crawler._decider.knows(1)
+            web.answers.set()
+            await until(lambda: 1 not in crawler.under_way())
+            await crawler.refresh()
+            assert crawler._decider.knows(1)
+            await until(lambda: next(iter(store.progress([1]))).visits > 1)
+        assert [crawl.outcome for crawl in store.crawls(source=1, limit=1000)].count("first") == 1
+
+    asyncio.run(scene())
+
+
+# -- what is written
+
+
+class Refusing(Shifting):
+    """Refuses to write what clicks taught, the first time; whoever wants to hear of it is told."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.refused = threading.Event()
+        self.written: list[tuple[str, int, float | None]] = []
+
+    def commit(self, batch: Batch) -> None:
+        if batch.progress and not self.refused.is_set():
+            self.refused.set()
+            raise StoreError("not now")
+        super().commit(batch)
+        self.written += [("clicks", each.source, each.last) for each in batch.progress]
+        self.written += [("visit", each.progress.source, each.progress.last) for each in batch.settlements]
+
+
+def test_what_is_written_later_was_learned_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clicks are heard while visits go on, and the store refuses to write what they taught at first."""
+    monkeypatch.setattr(clerk, "REPAIR_S", 0.3)
+
+    async def scene(store: Refusing) -> None:
+        async with running(store, Web()):
+            await until(lambda: bool(store.items(source=1)))
+            store.record_clicks([Click(item=item.id, at=item.first_seen + 0.001) for item in store.items(source=1)])
+            await until(store.refused.is_set)
+            await until(lambda: any(what == "clicks" for what, _, _ in store.written))
+
+    with Refusing(tmp_path / "recrawl.db") as store:
+        store.add([Source(url="http://a.example/feed", kind="feed")])
+        asyncio.run(scene(store))
+        times = [last for _, id, last in store.written if id == 1 and last is not None]
+        assert times == sorted(times)
+
+
+class Noting(Shifting):
+    """Tells of the first piece of a long listing."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.began = threading.Event()
+
+    def commit(self, batch: Batch) -> None:
+        super().commit(batch)
+        if batch.items:
+            self.began.set()
+
+
+def test_a_stop_amid_a_very_long_listing_leaves_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "GRACE_S", 0.0)
+
+    async def scene(store: Noting) -> None:
+        async with running(store, Web(items=3000)) as crawler:
+            await until(store.began.is_set)
+            crawler.stop()
+
+    with Noting(tmp_path / "recrawl.db") as store:
+        store.add([Source(url="http://a.example/feed", kind="feed")])
+        asyncio.run(scene(store))
+        assert len(store.items(source=1, limit=10_000)) == 3000
+        (first, *_) = store.crawls(source=1)[::-1]
+        assert (first.outcome, first.new) == ("first", 3000)
