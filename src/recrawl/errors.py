@@ -10,6 +10,7 @@
     ├── StoreError                   the store cannot be opened, read or written: why, and what to do
     │   ├── StoreFullError           there is no space left: stop fetching, nothing of the last write was kept
     │   └── StoreTakenError          another has become the one that writes: stop, it will not get better
+    ├── FleetError                   the machines of a fleet cannot be reached: where, and what to do
     ├── TransportError               a request without a usable answer (drawn in crawl.transport)
     └── MissingExtraError (ImportError)   an optional part is not installed: which extra to install
 
@@ -58,6 +59,10 @@ class StoreFullError(StoreError):
 
 class StoreTakenError(StoreError):
     """Another program has become the one that writes; nothing of the last write was kept, nor will be of later ones."""
+
+
+class FleetError(RecrawlError):
+    """The machines of a fleet cannot be reached; the message says where, and what to do."""
 
 
 class MissingExtraError(RecrawlError, ImportError):

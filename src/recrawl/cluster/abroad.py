@@ -42,8 +42,10 @@ class Abroad:
     def __init__(self, name: str, neighbours: Neighbours, lasts_s: Callable[[int], float]) -> None:
         self._name, self._neighbours, self._bucket_lasts_s = name, neighbours, lasts_s
         self._members: tuple[str, ...] = ()
-        self._loans: dict[str, tuple[str, str]] = {}
-        self._asking = ThreadPoolExecutor(PARALLEL, thread_name_prefix="abroad")
+        self._lenders: dict[str, str] = {}
+        self._asking = ThreadPoolExecutor(PARALLEL, thread_name_prefix="borrowing")
+        # Of its own: those who wait for a turn may be waiting for one that is about to be returned.
+        self._returning = ThreadPoolExecutor(1, thread_name_prefix="returning")
 
     def members(self, names: tuple[str, ...]) -> None:
         """Who shares the buckets now."""
@@ -57,26 +59,23 @@ class Abroad:
         """For how long."""
         return self._bucket_lasts_s(bucket_of(url))
 
-    def lent(self, url: str) -> bool:
-        """Whether its turn was asked for and not given back yet."""
-        return any(asked == url for _, asked in self._loans.values())
-
     async def enter(self, url: str, loan: str, delay_s: float) -> Turn:
         """Ask the owner for the host's turn, and wait for it."""
         owner = owners(self._members)[bucket_of(url)] if self._members else self._name
         if owner == self._name:
             return Turn(refused="its domain has no shard now", wait_s=ASK_AGAIN_S)
-        self._loans[loan] = (owner, url)
+        self._lenders[loan] = owner
         loop = asyncio.get_running_loop()
         turn = await loop.run_in_executor(self._asking, self._neighbours.borrow, owner, url, loan, delay_s)
         return turn or Turn(refused=f"{owner}, which has its domain, does not answer", wait_s=ASK_AGAIN_S)
 
     def leave(self, url: str, loan: str, said: Said) -> None:
         """Give the turn back, without waiting."""
-        owner, _ = self._loans.pop(loan, ("", ""))
-        if owner:
-            self._asking.submit(self._neighbours.give_back, owner, url, loan, said)
+        owner = self._lenders.pop(loan, None)
+        if owner is not None:
+            self._returning.submit(self._neighbours.give_back, owner, url, loan, said)
 
     def close(self) -> None:
-        """Ask nobody any more."""
+        """Ask nobody any more; what is being returned still is."""
         self._asking.shutdown(wait=False, cancel_futures=True)
+        self._returning.shutdown(wait=False)

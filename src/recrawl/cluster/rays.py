@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -19,7 +20,7 @@ from hashlib import blake2b
 from typing import Any
 
 from recrawl.crawl.borders import Said, Turn
-from recrawl.errors import require
+from recrawl.errors import FleetError, require
 
 LOOPBACK_ONLY = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # what makes Ray name its node 127.0.0.1 and listen there alone
@@ -29,12 +30,15 @@ LOOPBACK_ONLY = {
 """Has to be in the environment before Ray is imported."""
 OBJECT_STORE_BYTES = 80_000_000
 """The least Ray takes; nothing is kept there."""
+KNOCK_S = 5.0
 ANSWER_S = 3.0
 """How long an answer of the coordinator is waited for."""
 TURN_S = 40.0
 """How long another shard's turn is waited for."""
 END_S = 10.0
 COORDINATOR = "coordinator"
+QUICK, PROMPT = "quick", ("returned", "stop")
+"""Methods with threads of their own."""
 FAILED = 70
 """Exit status of an actor whose work ended with an error."""
 
@@ -64,8 +68,23 @@ def connect(address: str) -> str:
     loopback = address.removeprefix("ray://").startswith(("127.", "localhost", "[::1]"))
     if loopback:
         os.environ.update(LOOPBACK_ONLY)
-    context = ray().init(address=address, log_to_driver=False, logging_level="ERROR")
+    try:
+        _knock(address)
+        context = ray().init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (OSError, ValueError, RuntimeError) as error:
+        where = "here" if address == "auto" else f"at {address}"
+        raise FleetError(
+            f"no Ray answers {where} ({str(error).strip().splitlines()[0]}): start one with `ray start --head`, "
+            "name it with --address, or use --local"
+        ) from error
     return str(getattr(context, "address_info", {}).get("address", address))
+
+
+def _knock(address: str) -> None:
+    """See whether anybody is there at all: Ray itself tries for minutes. OSError if not."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
 
 
 def disconnect() -> None:
@@ -93,7 +112,8 @@ def start_coordinator(config: Any) -> None:
 
 
 def _remote(actor: type) -> Any:
-    return ray().remote(actor)
+    """The actor's class for Ray; what must not wait behind those who wait for a turn has threads of its own."""
+    return ray().remote(concurrency_groups={QUICK: 4})(actor)
 
 
 def _actor(name: str, space: str) -> Any:
@@ -132,7 +152,9 @@ class RayLine:
             if handle is None:
                 return None
             self._handles[name] = handle
-            return ray().get(getattr(handle, method).remote(*arguments), timeout=seconds)
+            call = getattr(handle, method)
+            called = call.options(concurrency_group=QUICK) if method in PROMPT else call
+            return ray().get(called.remote(*arguments), timeout=seconds)
         except Exception:  # Ray's errors have many shapes; each of them means that nobody answered
             self._handles.pop(name, None)
             return None
@@ -168,7 +190,7 @@ class RayHands:
         if handle is None:
             return
         with suppress(Exception):  # it may be dead, hung or cut off: it is ended all the same
-            ray().get(handle.stop.remote(), timeout=END_S)
+            ray().get(handle.stop.options(concurrency_group=QUICK).remote(), timeout=END_S)
         ray().kill(handle, no_restart=True)
 
 

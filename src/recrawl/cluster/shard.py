@@ -132,11 +132,11 @@ class Shard:
         return self._slice.until - self._clock.now() if bucket in self._slice.held else 0.0
 
     def _permit(self, url: str) -> str:
-        """Why a request must not be sent now; nothing if it may."""
-        bucket = bucket_of(url)
-        if bucket in self._slice.held:
-            return "" if self._slice.valid(bucket, self._clock.now()) else "the lease of its domain has run out"
-        return "" if self._abroad.lent(url) else "its domain is another shard's"
+        """Why a request in a turn of our own must not be sent now; nothing if it may."""
+        now = self._clock.now()
+        if now >= self._grant_until:
+            return "the grant has run out"
+        return "" if self._slice.valid(bucket_of(url), now) else "its domain is not under lease"
 
     # -- for other shards
 
