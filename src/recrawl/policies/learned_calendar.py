@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from recrawl.errors import ParameterError
 from recrawl.kernels.continuous_index import continuous_index, crossing_age
+from recrawl.kernels.demand import demand
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.live import LAYOUT, LiveBeliefs
 from recrawl.learning.model import OBJECTIVES, Objective
@@ -31,7 +32,7 @@ from recrawl.policies.base import RankedPolicy
 from recrawl.policies.cold_start import ColdStart
 from recrawl.policies.contract import Beliefs
 from recrawl.policies.learned_whittle import successful
-from recrawl.policies.surveying import Survey, surveyed, within_delay
+from recrawl.policies.surveying import Survey, within_delay
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
 from recrawl.scheduling.calendar import Calendar
 from recrawl.scheduling.spending import ROUNDING
@@ -433,13 +434,11 @@ class LearnedCalendar(RankedPolicy):
         newcomers = int(np.count_nonzero(waiting))
         if math.isnan(price):
             return Survey(newcomers=newcomers, sources=len(ids))
-        at = float(checked("price", price, "finite and >= 0, or NaN"))
-        shortest = float(checked("min_interval", min_interval, "finite and >= 0"))
         worth, cost = desk.importance[ids] * desk.value[ids], desk.cost[ids]
         age = np.maximum(now - desk.since[ids], 0.0)
-        demand, slope, backlog = surveyed(at, worth, desk.rate[ids], cost, desk.max_age[ids], age, shortest)
+        each, slope, backlog = demand(worth, desk.rate[ids], price, cost, min_interval, desk.max_age[ids], age)
         group = desk.group[ids] if self.grouped else np.arange(len(ids))
-        spent, slopes = within_delay(demand, slope, cost, group, delay)
+        spent, slopes = within_delay(each, slope, cost, group, delay)
         return Survey(spent, slopes, backlog, newcomers, len(ids))
 
     # -- keeping

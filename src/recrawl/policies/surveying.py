@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recrawl.kernels.demand import demands_at_price
 from recrawl.records import FloatArray, IntArray
 
 
@@ -33,23 +32,6 @@ class Survey:
     backlog: float = 0.0
     newcomers: int = 0
     sources: int = 0
-
-
-def surveyed(
-    price: float,
-    worth: FloatArray,
-    rate: FloatArray,
-    cost: FloatArray,
-    max_age: FloatArray,
-    age: FloatArray,
-    min_interval: float,
-) -> tuple[FloatArray, FloatArray, float]:
-    """Demand and slope of each source, and the backlog."""
-    count = len(worth)
-    demand, slope = np.empty(count), np.empty(count)
-    shortest = np.full(count, min_interval)
-    backlog = demands_at_price(price, worth, rate, cost, shortest, np.maximum(max_age, shortest), age, demand, slope)
-    return demand, slope, float(backlog)
 
 
 def within_delay(
