@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from fleet import Fleet, fleet
+from processes import until
+from recrawl.synthweb.faults.rules import Rule
+from recrawl.synthweb.ledger import Access, by_host
 
 SHARDS = 3
 
@@ -88,6 +91,20 @@ def test_domains_move_with_their_state_when_it_shrinks_and_grows(crowd: Fleet) -
     assert crowd.broken_rules(log) == {}
     assert crowd.miscounted() == ""
     assert max(crowd.switches(log).values()) <= max(epochs.values())
+
+
+def test_redirects_into_domains_of_other_shards_are_polite(crowd: Fleet) -> None:
+    """Their owners lend the host's turn: two shards visit one host, never at once and never too soon."""
+    began = time.time()
+    crowd.web.set_faults([Rule(name="redirect_other_host", share=0.5)])
+    until(lambda: _most_visitors(crowd.web.log(began)) > 1, at_most_s=60.0)
+    crowd.web.set_faults([])
+    assert crowd.broken_rules(crowd.web.log(began)) == {}
+
+
+def _most_visitors(log: list[Access]) -> int:
+    """Shards that came to one and the same host, at most."""
+    return max((len({access.agent for access in each}) for each in by_host(log).values()), default=0)
 
 
 def _works(board: object, name: str, not_pid: int) -> bool:

@@ -1,0 +1,239 @@
+"""The coordinator over a store in memory, told the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import pytest
+
+from recrawl.clock import ManualClock
+from recrawl.cluster.board import Wish, is_up, read_board, write_wish
+from recrawl.cluster.coordinator import WIND_DOWN_S, Coordinator
+from recrawl.cluster.messages import Grant, Report
+from recrawl.cluster.office import LEASE_S, SCOPE
+from recrawl.cluster.placing import bucket_of
+from recrawl.errors import StoreError
+from recrawl.store.base import Batch, Price
+
+
+class Ledger:
+    """The part of a store that a coordinator needs."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock, self.notes, self.epoch, self.until = clock, dict[str, bytes](), 0, 0.0
+        self.waiting: list[tuple[int, str]] = []
+        self.placed: dict[int, int] = {}
+        self.prices: list[Price] = []
+        self.claimed_by: str | None = None
+        self.away = False
+
+    def note(self, name: str) -> bytes | None:
+        return self.notes.get(name)
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        if text is None:
+            self.notes.pop(name, None)
+        else:
+            self.notes[name] = text
+
+    def lease(self, scopes: Iterable[str], owner: str, seconds: float) -> Mapping[str, int]:
+        if self.clock.now() < self.until:
+            return {}
+        self.epoch, self.until = self.epoch + 1, self.clock.now() + seconds
+        return {SCOPE: self.epoch}
+
+    def renew(self, epochs: Mapping[str, int], seconds: float) -> set[str]:
+        if epochs[SCOPE] != self.epoch:
+            return set()
+        self.until = self.clock.now() + seconds
+        return {SCOPE}
+
+    def let_go(self, epochs: Mapping[str, int]) -> None:
+        self.until = 0.0
+
+    def claimed(self) -> str | None:
+        if self.away:
+            raise StoreError("the server went away")
+        return self.claimed_by
+
+    def unplaced(self, limit: int) -> list[tuple[int, str]]:
+        return self.waiting[:limit]
+
+    def place(self, placed: Sequence[tuple[int, str, int]]) -> None:
+        self.placed.update((id, bucket) for id, _, bucket in placed)
+        self.waiting = [each for each in self.waiting if each[0] not in self.placed]
+
+    def commit(self, batch: Batch) -> None:
+        assert batch.price is not None
+        self.prices.append(batch.price)
+
+
+class Hands:
+    """Shards that exist by name alone."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def running(self) -> set[str]:
+        return set(self.names)
+
+    def start(self, name: str) -> None:
+        self.names.add(name)
+
+    def end(self, name: str) -> None:
+        self.names.discard(name)
+
+
+class Scene:
+    """A coordinator with everything around it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(1000.0)
+        self.ledger, self.hands = Ledger(self.clock), Hands()
+        self.coordinator = Coordinator(self.ledger, self.hands, self.clock.now)
+
+    def wish(self, shards: int, budget: float = 10.0) -> None:
+        write_wish(self.ledger, Wish(shards=shards, budget=budget, burst=budget))
+
+    def tell(self, name: str, life: str = "1", **more: float) -> Grant | None:
+        report = Report(shard=name, life=life, **more)  # type: ignore[arg-type]
+        answer = self.coordinator.hear(msgspec.msgpack.encode(report))
+        return msgspec.msgpack.decode(answer, type=Grant) if answer else None
+
+    def pass_round(self, seconds: float = 1.0) -> None:
+        self.clock.advance(seconds)
+        self.coordinator.round()
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_nothing_is_granted_before_anybody_wished_for_a_fleet(scene: Scene) -> None:
+    scene.coordinator.round()
+    assert scene.tell("shard-0") is None
+
+
+def test_it_starts_the_shards_wished_for_and_shares_out_the_budget(scene: Scene) -> None:
+    scene.wish(2)
+    scene.coordinator.round()
+    assert scene.hands.names == {"shard-0", "shard-1"}
+    grants = [scene.tell(name, sources=5, newcomers=5) for _ in range(4) for name in ("shard-0", "shard-1")]
+    assert all(grant is not None and grant.members == ("shard-0", "shard-1") for grant in grants)
+    assert sum(grant.rate for grant in grants[-2:] if grant is not None) <= 10.0
+
+
+def test_without_the_office_it_grants_nothing(scene: Scene) -> None:
+    scene.wish(1)
+    scene.coordinator.round()
+    assert scene.tell("shard-0") is not None
+    scene.clock.advance(LEASE_S + 0.1)
+    assert scene.tell("shard-0") is None
+
+
+def test_a_store_that_is_away_for_a_moment_stops_nothing(scene: Scene) -> None:
+    scene.wish(1)
+    scene.coordinator.round()
+    scene.ledger.away = True
+    scene.pass_round(LEASE_S / 2)
+    assert scene.tell("shard-0") is not None
+    scene.pass_round(LEASE_S)
+    assert scene.tell("shard-0") is None
+    scene.ledger.away = False
+    scene.pass_round()
+    assert scene.tell("shard-0") is not None
+
+
+def test_it_stands_back_where_somebody_crawls_alone(scene: Scene) -> None:
+    scene.ledger.claimed_by = "process 1 on here"
+    scene.wish(1)
+    scene.coordinator.round()
+    assert scene.hands.names == set()
+    assert not scene.coordinator.in_office
+
+
+def test_it_places_sources_by_their_domain(scene: Scene) -> None:
+    scene.wish(1)
+    scene.ledger.waiting = [(1, "https://a.example.org/"), (2, "https://b.example.org/"), (3, "https://example.net/")]
+    scene.coordinator.round()
+    assert scene.ledger.placed == {
+        1: bucket_of("https://example.org/"),
+        2: bucket_of("https://example.org/"),
+        3: bucket_of("https://example.net/"),
+    }
+
+
+def test_a_shard_too_many_ends_when_it_has_handed_everything_over(scene: Scene) -> None:
+    scene.wish(2)
+    scene.coordinator.round()
+    for name in ("shard-0", "shard-1"):
+        scene.tell(name, buckets=512)
+    scene.wish(1)
+    scene.pass_round()
+    grant = scene.tell("shard-1", buckets=512)
+    assert grant is not None
+    assert grant.members == ("shard-0",)
+    scene.pass_round()
+    assert scene.hands.names == {"shard-0", "shard-1"}
+    scene.tell("shard-1", buckets=0)
+    scene.pass_round()
+    assert scene.hands.names == {"shard-0"}
+
+
+def test_it_ends_when_every_shard_has_or_after_a_while(scene: Scene) -> None:
+    scene.wish(1)
+    scene.coordinator.round()
+    scene.tell("shard-0", buckets=1024)
+    scene.wish(0)
+    scene.pass_round()
+    assert not scene.coordinator.finished
+    for _ in range(int(WIND_DOWN_S) + 2):
+        scene.pass_round()
+    assert scene.coordinator.finished
+    board = read_board(scene.ledger)
+    assert board is not None
+    assert board.ended
+    assert not is_up(board, scene.clock.now())
+
+
+def test_the_board_tells_who_works_and_who_is_silent(scene: Scene) -> None:
+    scene.wish(3)
+    scene.coordinator.round()
+    scene.tell("shard-0", buckets=10, spent=0.0)
+    scene.tell("shard-1", buckets=10)
+    for second in range(1, 17):
+        scene.clock.advance(1.0)
+        scene.tell("shard-0", buckets=10, spent=5.0 * second)
+        scene.coordinator.round()
+    board = read_board(scene.ledger)
+    assert board is not None
+    assert [(line.name, line.state) for line in board.shards] == [
+        ("shard-0", "working"),
+        ("shard-1", "silent"),
+        ("shard-2", "joining"),
+    ]
+    assert board.spend == pytest.approx(5.0)
+    assert is_up(board, scene.clock.now())
+
+
+def test_the_price_history_counts_every_request_once(scene: Scene) -> None:
+    scene.wish(1)
+    scene.coordinator.round()
+    for second in range(1, 31):
+        scene.tell("shard-0", "1" if second < 15 else "2", requests=3 * (second if second < 15 else second - 14))
+        scene.pass_round()
+    assert sum(price.requests for price in scene.ledger.prices) == 3 * 14 + 3 * 16
+
+
+def test_a_coordinator_that_lost_the_office_stays_out_of_it(scene: Scene) -> None:
+    scene.wish(1)
+    scene.coordinator.round()
+    successor = Coordinator(scene.ledger, scene.hands, scene.clock.now)
+    scene.clock.advance(LEASE_S + 1.0)
+    successor.round()
+    scene.coordinator.round()
+    assert successor.in_office
+    assert not scene.coordinator.in_office
+    assert scene.tell("shard-0") is None
