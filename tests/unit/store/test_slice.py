@@ -186,6 +186,9 @@ class TestSeeing:
         assert [each.source for each in mine.progress()] == [1, 2, 7, 8]
         assert mine.bucket_of(8) == 1
         assert mine.bucket_of(3) is None
+        assert [source.id for source in mine.sources(ids=[8, 3, 1, 99])] == [1, 8]
+        mine.retire({0})
+        assert [source.id for source in mine.sources(ids=[8, 3, 1])] == [8]
         assert mine.count() == 12
         assert len(mine.sources(text="example", limit=100)) == 12
 

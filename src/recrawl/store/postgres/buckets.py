@@ -11,7 +11,7 @@ from typing import Any
 
 from recrawl.store.base import Hold, Source
 from recrawl.store.postgres.catalogue import next_revision
-from recrawl.store.postgres.rows import columns_of, digest
+from recrawl.store.postgres.rows import columns_of, digest, fitting
 from recrawl.store.sqlite.rows import columns, record_of, source_of
 
 # Only where the URL is still the one the bucket was found from.
@@ -25,6 +25,7 @@ _CHANGED = f"""
 SELECT {columns(Source)}, bucket FROM sources WHERE {_EDITED}
 UNION ALL SELECT {columns(Source)}, bucket FROM sources WHERE bucket = ANY($3::integer[]) AND revision <= $2
 """
+_SOME = f"SELECT {columns(Source)}, bucket FROM sources WHERE id = ANY($1) AND bucket = ANY($2::integer[]) ORDER BY id"
 _STRAYED = "SELECT source FROM strayed WHERE revision > $2 AND bucket = ANY($1::integer[])"
 _HOLDS = f"SELECT {columns(Hold)} FROM holds WHERE until > $1 AND (bucket IS NULL OR bucket = ANY($2::integer[]))"
 _WRITE_NOTE = "INSERT INTO notes VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET text = excluded.text"
@@ -53,6 +54,11 @@ async def changed(connection: Any, buckets: Iterable[int], since: int, new: Iter
     """Sources edited after a revision in some buckets, and all those of `new` ones, with their buckets, by id."""
     rows = await connection.fetch(_CHANGED, sorted(buckets), since, sorted(new))
     return sorted(((source_of(row), row[-1]) for row in rows), key=lambda pair: pair[0].id)
+
+
+async def some(connection: Any, ids: Iterable[int], buckets: Iterable[int]) -> list[tuple[Source, int]]:
+    """Those of these sources that are in some buckets, with their buckets, by id."""
+    return [(source_of(row), row[-1]) for row in await connection.fetch(_SOME, fitting(ids), sorted(buckets))]
 
 
 async def ids(connection: Any, buckets: Iterable[int]) -> list[int]:

@@ -38,6 +38,8 @@ _SETTINGS = {
     "tcp_keepalives_count": "4",
     "jit": "off",
 }
+# A writer that is stopped in the middle of a batch keeps its rows locked, and whoever takes over its buckets waiting.
+_HASTE = {"idle_in_transaction_session_timeout": "5s"}
 
 
 class Link:
@@ -145,7 +147,7 @@ class Link:
             connection = self._idle.pop()
             if not connection.is_closed():
                 return connection
-        return await self.connect()
+        return await self.connect(**_HASTE)
 
     def _given_back(self, connection: Any) -> None:
         if self._closed or connection.is_closed():
@@ -153,9 +155,9 @@ class Link:
         else:
             self._idle.append(connection)
 
-    async def connect(self) -> Any:
+    async def connect(self, **settings: str) -> Any:
         """A new connection, the caller's to close."""
-        settings = _SETTINGS | {"search_path": f'"{self.address.schema}"'}
+        settings |= _SETTINGS | {"search_path": f'"{self.address.schema}"'}
         if self.read_only:
             settings["default_transaction_read_only"] = "on"
         connection = await asyncpg.connect(self.address.dsn, timeout=_CONNECTING_S, server_settings=settings)

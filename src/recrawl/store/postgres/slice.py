@@ -132,9 +132,11 @@ class Slice:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Source]:
-        """Those of the buckets seen: edited since a revision, and all of buckets taken since; looks of any other kind
-        are into the whole store."""
-        if ids is not None or state or tag or text or order != "id" or limit is not None or offset:
+        """Those of the buckets seen: edited since a revision, with all of buckets taken since, or by id.
+
+        Looks of any other kind are into the whole store.
+        """
+        if state or tag or text or order != "id" or limit is not None or offset:
             return self._store.sources(
                 ids=ids,
                 state=state,
@@ -147,9 +149,11 @@ class Slice:
             )
         revision, number = divmod(since_revision, _CHANGES)
         epochs, shown, taken = self._tenure.epochs, self._tenure.shown(), self._tenure.taken_after(number)
-        found = self._link.reading(
-            lambda connection: buckets.changed(connection, shown, revision if since_revision else -1, taken)
-        )
+        if ids is not None:
+            found = self._link.reading(lambda connection: buckets.some(connection, ids, shown))
+        else:
+            since = revision if since_revision else -1
+            found = self._link.reading(lambda connection: buckets.changed(connection, shown, since, taken))
         kept = self._tenure.show({source.id: bucket for source, bucket in found}, epochs)
         return [source for source, _ in found if source.id in kept]
 

@@ -14,6 +14,7 @@ _MEANING: tuple[tuple[str, str], ...] = (
     ("28", "the server refused the user or the password: set PGPASSWORD or write ~/.pgpass, and check the user's name"),
     ("3D000", "there is no such database: make one with createdb"),
     ("22", "a value does not fit"),
+    ("25P03", "nothing was heard from here for too long in the middle of a write. The next call tries again"),
     ("25006", "it can only be read: it was opened so, or the server is a standby"),
     ("42501", "the user may not do that: it needs CREATE on the database, and to own the store's tables"),
     ("42P01", "a table of it is missing: was it dropped?"),
@@ -43,7 +44,7 @@ def is_away(error: BaseException) -> bool:
     """Whether the connection is of no more use."""
     state = getattr(error, "sqlstate", None) or ""
     if isinstance(error, asyncpg.PostgresError):
-        return state.startswith(("08", "57P"))
+        return state.startswith(("08", "57P", "25P03"))
     away = (SilenceError, OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
     return isinstance(error, away) and not isinstance(error, ValueError)
 
