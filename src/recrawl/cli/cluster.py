@@ -65,16 +65,16 @@ def up(
 
     config = settings({"budget": budget, "burst": burst, "fetch.allow_private": allow_private})
     seconds = None if duration is None else parse_duration("--for", duration)
+    ends = local or seconds is not None
     with _opened(config) as store, _on_ray(local, address, shards) as where:
         _begin(config, store, shards, where)
-        _await_work(store, shards)
-        if local or follow or seconds is not None:
-            try:
+        try:
+            _await_work(store, shards)
+            if ends or follow:
                 _follow(store, seconds)
-            except KeyboardInterrupt:
-                if follow and not local and seconds is None:
-                    return
-                click.echo("ending the fleet: what is under way is finished", err=True)
+        except KeyboardInterrupt:
+            click.echo("ending the fleet: what is under way is finished" if ends else "the fleet goes on", err=True)
+        if ends:
             _end(store)
 
 

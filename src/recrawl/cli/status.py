@@ -47,7 +47,9 @@ def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
     return {
         "now": now,
         "store": config.store,
-        "crawler": store.claimed(),
+        "crawler": store.claimed() or _fleet(store, now),
+        "last_crawl": max((crawl.at for crawl in store.crawls(limit=1)), default=None),
+        "quiet_until": _quiet_until(config, now),
         "sources": _counts(store),
         "budget_per_s": budget,
         "price": price,
@@ -57,6 +59,24 @@ def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
         "holds": store.holds(now),
         "next": _next(store, soonest),
     }
+
+
+def _quiet_until(config: Config, now: float) -> float | None:
+    """When the quiet hours of the settings end, if it is within them."""
+    from recrawl.config import quiet_until
+
+    end = quiet_until(config.politeness.quiet, now)
+    return end if end > now else None
+
+
+def _fleet(store: Store, now: float) -> str | None:
+    """The fleet that crawls it, in words; None if there is none."""
+    from recrawl.cluster.board import is_up, read_board
+
+    board = read_board(store)
+    if board is None or not is_up(board, now):
+        return None
+    return f"a fleet of {board.wanted} shards (more: recrawl cluster status)"
 
 
 def _counts(store: Store) -> dict[str, int]:
@@ -107,7 +127,7 @@ def _host_row(name: str, crawls: Sequence[Crawl]) -> dict[str, Any]:
 
 def _show(found: dict[str, Any], now: float) -> None:
     from recrawl.cli.console import console
-    from recrawl.cli.showing import number, pairs, table
+    from recrawl.cli.showing import ago, ahead, number, pairs, table
     from recrawl.crawl.text import visible
     from recrawl.units import show_rate
 
@@ -116,12 +136,14 @@ def _show(found: dict[str, Any], now: float) -> None:
     states = ", ".join(f"{counts[name]} {name}" for name in ("active", "paused", "retired") if counts[name])
     also = [f"{counts[key]} {word}" for key, word in (("never_fetched", "never fetched"), ("failing", "failing"))
             if counts[key]]  # fmt: skip
+    quiet = f"; quiet hours for {ahead(found['quiet_until'], now)} more" if found["quiet_until"] else ""
     price = "none yet" if found["price"] != found["price"] else number(found["price"])
     pairs(
         out,
         [
             ("store", visible(found["store"])),
-            ("crawler", visible(found["crawler"] or "none is running")),
+            ("crawler", visible(found["crawler"] or "none is running") + quiet),
+            ("last fetch", "none yet" if found["last_crawl"] is None else f"{ago(found['last_crawl'], now)} ago"),
             ("sources", (states or "none: add some with recrawl add URL") + (f" ({', '.join(also)})" if also else "")),
             ("budget", show_rate(found["budget_per_s"])),
             ("price", price),

@@ -1,0 +1,48 @@
+import json
+
+import pytest
+
+from recrawl.cli import run
+from recrawl.cli.status import figures
+from recrawl.config import Config
+from recrawl.config.loading import replaced
+from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
+from recrawl.store.sqlite import SqliteStore
+
+NIGHT = replaced(Config(), {"politeness.quiet_hours": ["22:00-07:00 UTC"]})
+DAY_S, HOUR_S = 86400.0, 3600.0
+MIDNIGHT = 20_000 * DAY_S
+
+
+@pytest.fixture
+def store(tmp_path):
+    with SqliteStore(tmp_path / "recrawl.db") as opened:
+        opened.add([Source(url="https://example.org/feed")])
+        yield opened
+
+
+def fetched(store, at):
+    crawl = Crawl(source=1, at=at, outcome="unchanged")
+    store.commit(Batch(settlements=[Settlement(progress=Progress(source=1, last=at), crawl=crawl)]))
+
+
+def test_whether_it_is_within_quiet_hours_is_there_for_programs(store):
+    assert figures(store, NIGHT, MIDNIGHT)["quiet_until"] == MIDNIGHT + 7 * HOUR_S
+    assert figures(store, NIGHT, MIDNIGHT + 12 * HOUR_S)["quiet_until"] is None
+    assert figures(store, Config(), MIDNIGHT)["quiet_until"] is None
+
+
+def test_the_last_fetch_is_there_for_programs_however_long_ago(store):
+    assert figures(store, NIGHT, MIDNIGHT)["last_crawl"] is None
+    for at in (MIDNIGHT - 5 * DAY_S, MIDNIGHT - 3 * DAY_S):
+        fetched(store, at)
+    assert figures(store, NIGHT, MIDNIGHT)["last_crawl"] == MIDNIGHT - 3 * DAY_S
+
+
+def test_both_are_said_to_people(store, capsys):
+    name = ["--store", str(store.path)]
+    assert run(["status", *name]) == 0
+    assert "last fetch" in (before := capsys.readouterr().out)
+    assert "none yet" in before
+    assert run(["status", "--json", *name]) == 0
+    assert json.loads(capsys.readouterr().out)["quiet_until"] is None
