@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -94,7 +95,9 @@ class TestAddresses:
 
 class TestServersThatRefuse:
     def test_nobody_there(self) -> None:
-        port = postgres._free_port()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
         with pytest.raises(StoreError, match="does not answer"):
             PostgresStore(f"postgresql://recrawl@127.0.0.1:{port}/db")
 
