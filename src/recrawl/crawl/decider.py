@@ -123,21 +123,21 @@ class Decider:
 
     def dismiss(self, ids: Iterable[int]) -> None:
         """Sources were removed from the catalogue."""
-        for store_id in ids:
-            number = self._number.pop(store_id, None)
-            if number is not None:
-                self._leave(number)
-                self._bury([number])
+        numbers = [self._number.pop(id) for id in ids if id in self._number]
+        self._leave(numbers)
+        self._bury(numbers)
 
-    def _leave(self, number: int) -> None:
-        url, group = self._sources[number].url, self._host[number]
-        if self._by_url.get(url) == number:
-            del self._by_url[url]
-        self._residents[group] -= 1
-        if not self._residents[group]:
-            del self._residents[group]
-        self._granted.pop(number, None)
-        self.policy.remove(np.array([number]))
+    def _leave(self, numbers: list[int]) -> None:
+        for number in numbers:
+            url, group = self._sources[number].url, self._host[number]
+            if self._by_url.get(url) == number:
+                del self._by_url[url]
+            self._residents[group] -= 1
+            if not self._residents[group]:
+                del self._residents[group]
+            self._granted.pop(number, None)
+        if numbers:
+            self.policy.remove(np.array(numbers))
 
     def _bury(self, numbers: Iterable[int]) -> None:
         """Forget what is known of removed sources, unless a visit to them is under way."""
@@ -409,7 +409,7 @@ class Decider:
         source, progress = self._sources[number], self._progress[number]
         progress.belief = self.policy.rows(np.array([number]))[0]
         del self._number[source.id]
-        self._leave(number)
+        self._leave([number])
         self.admit([source], now, [progress])
 
     def _configure(self, ids: IntArray) -> None:

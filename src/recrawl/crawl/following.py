@@ -13,6 +13,9 @@ from recrawl.crawl.decider import Decider
 from recrawl.errors import StoreError
 from recrawl.store.base import Hold, Progress, Source, Store
 
+PORTION = 500
+"""So many lines are taken in at once."""
+
 
 class Follower:
     """Keeps the decider's catalogue in step with the store's.
@@ -68,8 +71,17 @@ class Follower:
         fresh = [source.id for source in edited if self._is_new(source)]
         now = self._clock.now()
         progress, holds = await self._clerk.ask(lambda store: _past(store, fresh, now))
-        self._decider.admit(edited, now, progress, holds)
-        self._told()
+        await self._admit(edited, progress, holds)
+
+    async def _admit(self, edited: list[Source], progress: dict[int, Progress], holds: list[Hold]) -> None:
+        """In portions, so that others get on meanwhile; first those whose past tells of their host's."""
+        edited = sorted(edited, key=lambda source: not _has_past(progress.get(source.id)))
+        for start in range(0, len(edited), PORTION):
+            portion = edited[start : start + PORTION]
+            past = [progress.pop(source.id) for source in portion if source.id in progress]
+            self._decider.admit(portion, self._clock.now(), past, holds)
+            self._told()
+            await asyncio.sleep(0)
 
     def _is_new(self, source: Source) -> bool:
         return not self._decider.knows(source.id)
@@ -83,6 +95,10 @@ def _edited(store: Store, since: int, back: list[int]) -> tuple[list[Source], li
     return edited, store.removed(since)
 
 
-def _past(store: Store, ids: list[int], now: float) -> tuple[list[Progress], list[Hold]]:
+def _past(store: Store, ids: list[int], now: float) -> tuple[dict[int, Progress], list[Hold]]:
     """What has become of sources before they came here, and of all hosts."""
-    return (list(store.progress(ids)), store.holds(now)) if ids else ([], [])
+    return ({each.source: each for each in store.progress(ids)}, store.holds(now)) if ids else ({}, [])
+
+
+def _has_past(progress: Progress | None) -> bool:
+    return progress is not None and (progress.last is not None or progress.failures > 0)

@@ -16,12 +16,12 @@ import pytest
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
-from recrawl.crawl import clerk, pipeline
+from recrawl.crawl import clerk, following, pipeline
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.transport import Request, Response
 from recrawl.errors import StoreError
-from recrawl.store.base import Batch, Click, Source
+from recrawl.store.base import Batch, Click, Crawl, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 
 LONG_S = 60.0
@@ -192,6 +192,25 @@ def test_a_source_that_leaves_is_not_visited_and_goes_on_when_it_comes_back(stor
             await until(lambda: web.asked.count("http://a.example/feed") > asked)
             await until(lambda: next(iter(store.progress([1]))).visits > before.visits)
         assert [crawl.outcome for crawl in store.crawls(source=1, limit=1000)].count("first") == 1
+
+    asyncio.run(scene())
+
+
+def test_many_that_come_at_once_are_taken_in_by_portions(store: Shifting, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose sources come in different portions counts as visited if any of them was."""
+    monkeypatch.setattr(following, "PORTION", 2)
+
+    async def scene() -> None:
+        async with running(store, Web(), allotted=True) as crawler:
+            store.add([Source(url=f"http://c.example/{k}", kind="feed") for k in range(9)])
+            last = store.sources()[-1].id
+            crawl = Crawl(source=last, at=1000.0, outcome="unchanged")
+            store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=last, last=1000.0))]))
+            before = SystemClock().now()
+            await crawler.refresh()
+            assert len(crawler._decider) == 11
+            assert crawler.hosts == 3
+            assert crawler._decider.slots.free_at("c.example") >= before
 
     asyncio.run(scene())
 
