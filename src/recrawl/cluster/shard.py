@@ -160,8 +160,13 @@ class Shard:
             await self._clock.sleep(TALK_S)
 
     async def _keep(self) -> None:
-        """Renew, take what is ours, hand over what is not."""
-        mine = buckets_of(self.name, self._grant.members) if self._grant.leader else set(self._slice.held)
+        """Renew, take what is ours, hand over what is not.
+
+        Without a grant nothing can be fetched: then leases run out too, so that others may take the buckets.
+        """
+        if self._clock.now() >= self._grant_until:
+            return
+        mine = buckets_of(self.name, self._grant.members)
         changed = False
         if self._clock.now() - self._renewed >= RENEW_S:
             asked = self._clock.now()
