@@ -40,7 +40,7 @@ WARM_S, AFTER_S = 20, 35
 LOST = (64, 16, 4)
 """One of so many shards is lost."""
 BYTES_PER_SOURCE = 42.0  # of a calendar: docs/scale.md
-DESK_BYTES = 8 * 10 + 3  # of LearnedCalendar's own columns
+LIVE_BYTES = 2940.0  # of a running shard: docs/fleet.md
 
 
 @dataclass
@@ -210,13 +210,14 @@ class Fleet:
 
     def captured(self) -> float:
         """Per second at rest: every shard spends its rate on the top of its own ranking."""
-        return sum(captured(shard.value, shard.rate, shard.grant.rate) for shard in self.shards)
+        price = self.treasury.price
+        return sum(captured(shard.value, shard.rate, shard.grant.rate, price) for shard in self.shards)
 
 
-def captured(value: FloatArray, rate: FloatArray, budget: float, guess: float = 1.0) -> float:
+def captured(value: FloatArray, rate: FloatArray, budget: float, guess: float) -> float:
     if len(value) == 0 or budget <= 0.0:
         return 0.0
-    _, interval = cadence(value, rate, budget, guess=guess, precision=1e-6)
+    _, interval = cadence(value, rate, budget, guess=guess, precision=1e-7)
     return float(captured_per_time(value, rate, interval).sum())
 
 
@@ -333,34 +334,35 @@ def show(outcome: Outcome) -> None:
         print(f"    in the end          price {loss.price_error:+.1e}, value {loss.value:.5f}")
 
 
-def arithmetic(outcome: Outcome, per_shard: float = 1e8, hours: float = 24.0) -> None:
+def arithmetic(outcome: Outcome, shards: int = 1000, hours: float = 24.0) -> None:
     """From what was measured to 10¹⁰ sources; nothing below was run."""
-    total = 1e10
-    shards = math.ceil(total / per_shard)
-    post = outcome.post
-    report, grant = 2 * post.up / post.messages, 2 * (post.down - post.names) / post.messages
-    name = post.names / (post.messages / 2) / outcome.shards
-    cpu = 2 * post.cpu_s / post.messages
+    total, post = 1e10, outcome.post
+    reports = post.messages / 2
+    report, grant = post.up / reports, (post.down - post.names) / reports
+    names = post.names / reports / outcome.shards * shards
     fetches = total / (hours * 3600.0)
-    wire = shards * (report + grant + name * shards)
-    print(f"\n10¹⁰ sources by arithmetic, {per_shard:.0e} per shard, each fetched every {hours:.0f} h on average")
-    print(f"  shards                {shards}")
-    print(f"  calendars             {total * BYTES_PER_SOURCE / 1e9:,.0f} GB in all,", end=" ")
-    print(f"{per_shard * BYTES_PER_SOURCE / 1e9:.1f} GB per shard; beliefs' desk {per_shard * DESK_BYTES / 1e9:.1f} GB")
-    print(f"  coordinator           {2 * shards} messages/s, {wire / 1e6:.2f} MB/s, {1e3 * cpu * shards:.0f} ms CPU/s")
-    print(f"  lease renewals        {BUCKETS / 2:,.0f} rows/s in {shards / 2:,.0f} statements/s")
+    memory, cpu = total * LIVE_BYTES, post.cpu_s / reports * shards
+    print(f"\n10¹⁰ sources by arithmetic: {shards:,} shards, a fetch of each source every {hours:.0f} h on average")
+    print(f"  memory                {memory / 1e12:,.1f} TB, {memory / shards / 1e9:.0f} GB per shard;", end=" ")
+    print(f"calendars are {total * BYTES_PER_SOURCE / 1e9:,.0f} GB of it")
+    print(f"  coordinator           {2 * shards:,} messages/s, {shards * (report + grant) / 1e6:.2f} MB/s and", end=" ")
+    print(f"{shards * names / 1e6:.1f} MB/s of members' names, {cpu:.2f} s CPU per second")
+    print(f"  lease renewals        {BUCKETS / 2:,.0f} rows/s in at most {shards / 2:,.0f} statements/s")
     print(f"  fetches               {fetches:,.0f}/s, {fetches / shards:,.0f}/s per shard")
-    for size in (100, 1000):
-        print(f"  commits               {fetches / size:,.0f}/s in batches of {size}")
+    print(
+        f"  commits               {min(shards * 1.0, fetches):,.0f}/s at one a second and shard, {fetches:,.0f} rows/s"
+    )
     print(f"  network               {fetches * 20e3 * 8 / 1e9:,.1f} Gbit/s at 20 kB per fetch,", end=" ")
-    print(f"{fetches / shards * 20e3 * 8 / 1e9:.2f} Gbit/s per shard")
+    print(f"{fetches / shards * 20e3 * 8 / 1e6:.0f} Mbit/s per shard")
 
 
 def run(size: int, shards: list[int], hours: float) -> list[Outcome]:
     """Everything for one catalogue."""
     sources, budget = catalogue(size), size / (hours * 3600.0)
     began = time.process_time()
-    price, interval = cadence(sources.value, sources.rate, budget)
+    some = slice(None, None, max(size // 100_000, 1))
+    guess, _ = cadence(sources.value[some], sources.rate[some], budget * len(sources.value[some]) / size)
+    price, interval = cadence(sources.value, sources.rate, budget, guess=guess)
     value = float(captured_per_time(sources.value, sources.rate, interval).sum())
     print(f"{size:,} sources, {budget:,.1f} tokens per second; one scheduler: price {price:.4g}", end=", ")
     print(

@@ -3,8 +3,8 @@
 A grant is (rate, burst) for `seconds`. A life believes in it from when it arrives until `seconds` after the life sent
 the report it answers; a later grant replaces it. The treasury keeps for each life every grant it may still believe in:
 the last one it acknowledged and all later ones, each until `seconds` after it was *given*, which is never before the
-life gives it up (clocks run at one speed; nobody needs to know what time it is elsewhere). With r_l the largest rate
-among those of life l, and b_l the largest burst, at every moment::
+life gives it up (clocks differ in speed by less than `DRIFT`; nobody needs to know what time it is elsewhere). With r_l
+the largest rate among those of life l, and b_l the largest burst, at every moment::
 
     Σ r_l <= budget        Σ b_l <= max(burst, Σ max(1, dearest crawl of l))
 
@@ -56,6 +56,8 @@ PATIENCE_S = 1e-3
 """Times the number of other lives: time between two rounds after changes."""
 SMOOTHED_S = 5.0
 """Over which spend is averaged."""
+DRIFT = 1e-3
+"""By so much of its length everything is held to last longer than whoever has it counts."""
 _MARGIN = 1e-9  # sums of floats are a little off
 
 
@@ -183,7 +185,7 @@ class Treasury:
         self.cold_start = float(checked("cold_start", cold_start, "a share >= 0 and <= 1", high=1.0))
         self.superseded = False
         """Whether a shard has heard of a later coordinator."""
-        self._confirming_until = -math.inf if first else now + self.seconds
+        self._confirming_until = -math.inf if first else now + self.seconds * (1.0 + DRIFT)
         self._now = self._round_at = now
         self._born = 0
         self._calm = False
@@ -296,7 +298,7 @@ class Treasury:
         burst = min(burst, max(burst_room, min(account.need, account.burst)))
         self._rates_out -= account.rate
         self._bursts_out -= account.burst
-        account.promise(Promise(account.number + 1, rate, burst, self._now + self.seconds))
+        account.promise(Promise(account.number + 1, rate, burst, self._now + self.seconds * (1.0 + DRIFT)))
         self._rates_out += account.rate
         self._bursts_out += account.burst
         return Grant(
