@@ -27,7 +27,7 @@ from recrawl.cluster.treasury import Treasury
 from recrawl.errors import StoreError
 from recrawl.store.base import Batch, Price
 
-GRANT_S = 10.0
+GRANT_S = 12.0
 """For how long a grant holds: how long shards go on without a coordinator."""
 PLACE_AT_ONCE = 5000
 PRICE_S = 10.0

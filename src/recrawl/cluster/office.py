@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 SCOPE = "coordinator"
-LEASE_S = 10.0
+LEASE_S = 5.0
+"""Well below what a grant lasts: whoever follows takes office while shards still have what they were granted."""
 
 
 class Leases(Protocol):
