@@ -3,8 +3,8 @@
 No clock, no network, no disk: it is told `now`, emits intents, and turns visits into what is to be stored. The policy
 counts sources from 0 without gaps, the store gives them ids; this is where the two numberings meet.
 
-The policy's numbers are never used twice. A source that leaves takes all that is kept here with it, but its number stays
-taken in the policy's arrays: about 1.5 kB for every source that has ever come, until the program is started anew.
+The policy's numbers are never used twice. A source that leaves takes all that is kept here with it, but its number
+stays taken in the policy's arrays: about 1.5 kB for every source that has ever come, until the program is started anew.
 """
 
 from __future__ import annotations
