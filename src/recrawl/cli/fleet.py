@@ -87,7 +87,7 @@ def _table(board: Board) -> RenderableType:
     grid = Table(box=SIMPLE_HEAD)
     for name in ("shard", "state"):
         grid.add_column(name)
-    for name in ("may spend", "spends", "price", "lag", "sources", "hosts", "buckets", "requests", "heard"):
+    for name in ("granted", "spends", "price", "lag", "sources", "hosts", "buckets", "heard"):
         grid.add_column(name, justify="right")
     for shard in board.shards:
         grid.add_row(*_cells(shard))
@@ -107,7 +107,6 @@ def _cells(shard: ShardLine) -> tuple[str, ...]:
         str(shard.sources),
         str(shard.hosts),
         str(shard.buckets),
-        str(shard.requests),
         short(shard.heard_s),
     )
 
