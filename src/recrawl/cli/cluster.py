@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,6 +67,7 @@ def up(
     config = settings({"budget": budget, "burst": burst, "fetch.allow_private": allow_private})
     seconds = None if duration is None else parse_duration("--for", duration)
     ends = local or seconds is not None
+    config = _travelling(config)
     with _opened(config) as store, _on_ray(local, address, shards) as where:
         _begin(config, store, shards, where)
         try:
@@ -199,6 +201,17 @@ def _begin(config: Config, store: PostgresStore, shards: int, where: str) -> Non
     wish = Wish(shards=shards, budget=config.budget_per_s, burst=config.burst_requests, address=where)
     write_wish(store, wish)
     rays.start_coordinator(config)
+
+
+def _travelling(config: Config) -> Config:
+    """The settings as they are understood in other folders: what is found is handed on wherever the coordinator runs."""
+    import msgspec
+
+    events = config.outlets.events
+    if events == "-":
+        raise ConfigError("a fleet has no standard output: name a file in outlets.events, or use a webhook")
+    whole = str(Path(events).absolute()) if events else events
+    return msgspec.structs.replace(config, outlets=msgspec.structs.replace(config.outlets, events=whole))
 
 
 def _await_work(store: PostgresStore, shards: int) -> None:

@@ -43,9 +43,9 @@ async def coordinate(coordinator: Coordinator, config: Config, store: PostgresSt
 
 async def _hand_on(config: Config, store: PostgresStore, clock: Clock) -> None:
     """What shards found, to the outlets; again from where they were after the store was away."""
-    while True:
+    while (outlets := wiring.make_outlets(config, store, clock)).standing():
         try:
-            await _deliver(wiring.make_outlets(config, store, clock), clock)
+            await _deliver(outlets, clock)
         except StoreError as error:
             _LOG.warning("nothing is handed on: the store does not answer", reason=str(error))
         await clock.sleep(ROUND_S)

@@ -84,7 +84,7 @@ class Shard:
         self._renewed = -math.inf
         self._paid = (clock.now(), 0.0)
         self._spend = 0.0
-        self._trouble = "waiting for the coordinator"
+        self._trouble = ""
         self._told = ThreadPoolExecutor(1, thread_name_prefix="line")
         self._kept = ThreadPoolExecutor(1, thread_name_prefix="leases")
         self._log = structlog.get_logger("recrawl.fleet").bind(shard=name)

@@ -90,3 +90,9 @@ def test_where_there_is_no_terminal_a_line_is_written_now_and_then(capsys: pytes
         for second in range(25):
             draw(board(), 1000.0 + second)
     assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_events_on_standard_output_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "recrawl.toml").write_text(f'store = "{ADDRESS}"\n[outlets]\nevents = "-"\n')
+    assert run(["cluster", "up", "--local", "--config", str(tmp_path / "recrawl.toml")]) == 2
+    assert "standard output" in capsys.readouterr().err
