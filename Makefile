@@ -8,12 +8,13 @@ RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test test-long check lint format types layers bench ablation papers pictures clean
+.PHONY: help demo test test-long test-cluster check lint format types layers bench ablation papers pictures clean
 
 help:
 	@echo "make demo       see recrawl at work (about a minute, ends by itself)"
 	@echo "make test       lint, types, layers and tests: what continuous integration runs"
 	@echo "make test-long  the tests that take minutes"
+	@echo "make test-cluster  faults of a real fleet: killed, paused and cut off (a quarter of an hour)"
 	@echo "make papers     reproduce the papers into out/papers/"
 	@echo "make bench      speed, side by side with the plain way, in one run"
 	@echo "make ablation   each ingredient of the learner off, on recorded traces (half an hour)"
@@ -43,6 +44,9 @@ test: check
 
 test-long: $(INSTALLED)
 	$(BIN)/python -m pytest -m long
+
+test-cluster: $(INSTALLED)
+	$(BIN)/python -m pytest -p no:xdist -m cluster -rs tests/fleet_faults
 
 check: lint types layers
 

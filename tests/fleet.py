@@ -40,6 +40,7 @@ ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": "of-the-tests-alone",
+    "RAY_worker_niceness": "0",  # else whatever else the machine does comes first, and times say nothing
 }
 SETTINGS = """
 half_life = "6s"
@@ -58,13 +59,18 @@ SOON_S = 0.005
 
 
 class Nodes:
-    """Ray nodes on this machine: a head without room for shards, and `count` others."""
+    """Ray nodes on this machine: a head without room for shards, and `count` others.
 
-    def __init__(self, count: int, cpus: int = 8) -> None:
+    Parameters
+        address: of this machine; loopback if none is given
+    """
+
+    def __init__(self, count: int, cpus: int = 8, address: str = "") -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("fleet_nodes.py")), str(count), str(cpus)],
+            [sys.executable, str(Path(__file__).with_name("fleet_nodes.py")), str(count), str(cpus), address],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENVIRONMENT, text=True,
         )  # fmt: skip
+        self.pid = self._process.pid
         answer = self._answer()
         self.address: str = answer["address"]
         self.raylets: list[int] = answer["nodes"]
@@ -73,9 +79,9 @@ class Nodes:
         """One node dies with all its processes."""
         self._ask({"kill": place})
 
-    def add(self) -> None:
-        """One more."""
-        self._ask({"add": True})
+    def add(self, there: str = "", namespace: str = "") -> None:
+        """One more: here, or at an address in a network namespace."""
+        self._ask({"add": {"there": there, "namespace": namespace}})
 
     def close(self) -> None:
         """All of them."""
@@ -158,6 +164,10 @@ class Fleet:
         """The coordinator's process."""
         return int(self.board().leader.split()[1])
 
+    def node_of(self, pid: int) -> int:
+        """The place among the nodes of the one that a process belongs to."""
+        return self.nodes.raylets.index(_parent(pid))
+
     def until(self, holds: Callable[[Board], bool], at_most_s: float) -> float:
         """Wait for the board to say something; the seconds it took."""
         began = time.monotonic()
@@ -217,6 +227,24 @@ class Fleet:
         return set(map(int, self.database.sql("SELECT id FROM fleet.crawls").split()))
 
 
+@dataclass(frozen=True)
+class Ground:
+    """Where a fleet stands.
+
+    Parameters
+        management: the address of Ray and the database
+        clients: the network that the database lets in
+        web: the address of the synthetic web
+    """
+
+    management: str = "127.0.0.1"
+    clients: str = "127.0.0.1/32"
+    web: str = "127.0.0.1"
+
+
+LOOPBACK = Ground()
+
+
 @contextmanager
 def fleet(
     folder: Path,
@@ -227,16 +255,17 @@ def fleet(
     budget: float = 30.0,
     delay_s: float = 0.2,
     world: tuple[str | int | float, ...] = (),
+    ground: Ground = LOOPBACK,
 ) -> Iterator[Fleet]:
     """A fleet that has everything but shards: `up` starts those."""
     pytest.importorskip("ray", reason="Ray is not installed (pip install 'recrawl[cluster]')")
-    database = new_server()
+    database = new_server(ground.management, ground.clients)
     url = database.url(schema="fleet")
     text = f'store = "{url}"\nbudget = "{budget}/s"\n{SETTINGS.replace("DELAY", str(delay_s))}'
     (folder / "recrawl.toml").write_text(text)
-    ray = Nodes(nodes)
+    ray = Nodes(nodes, address="" if ground == LOOPBACK else ground.management)
     try:
-        with running("--sources", sources, "--hosts", hosts, "--speed", 3600, *world) as web:
+        with running("--sources", sources, "--hosts", hosts, "--speed", 3600, "--bind", ground.web, *world) as web:
             made = Fleet(database, ray, web, folder, url, budget, max(1.0, budget), delay_s)
             (folder / "urls.txt").write_text("\n".join(web.urls()))
             done = made.command("import", str(folder / "urls.txt"))
@@ -245,6 +274,11 @@ def fleet(
     finally:
         ray.close()
         database.remove()
+
+
+def _parent(pid: int) -> int:
+    """Who started a process; its name may hold spaces and brackets."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def loopback_only(folder: Path) -> list[str]:

@@ -23,7 +23,6 @@ from typing import IO
 import pytest
 
 _SETTINGS = {
-    "listen_addresses": "127.0.0.1",
     "fsync": "off",
     "full_page_writes": "off",
     "shared_buffers": "32MB",
@@ -34,8 +33,8 @@ _SETTINGS = {
 }
 # One user has a password, the others are let in; nobody else can reach the port.
 _ACCESS = """
-host all guarded 127.0.0.1/32 scram-sha-256
-host all all 127.0.0.1/32 trust
+host all guarded {clients} scram-sha-256
+host all all {clients} trust
 local all all trust
 """
 _numbers = itertools.count(1)
@@ -76,20 +75,22 @@ class Server:
 
     Parameters
         bin: where the binaries are
+        address: to listen on
+        clients: the network that is let in
     """
 
-    def __init__(self, bin: Path) -> None:
-        self._bin = bin
+    def __init__(self, bin: Path, address: str = "127.0.0.1", clients: str = "127.0.0.1/32") -> None:
+        self._bin, self._address = bin, address
         self._as = _nobody_special()
         self.folder = Path(tempfile.mkdtemp(prefix="recrawl-postgres-"))
         if self._as:
             os.chown(self.folder, self._as["user"], self._as["group"])  # type: ignore[call-overload]
         self._process: subprocess.Popen[str] | None = None
-        self.port = _free_port()
+        self.port = _free_port(address)
         made = [str(bin / "initdb"), "-D", str(self.folder / "data"), "-U", "recrawl", "-A", "trust", "--no-sync"]
         made += ["--encoding=UTF8", "--locale=C", "--no-instructions"]
         subprocess.run(made, check=True, capture_output=True, cwd="/", env=_ENVIRONMENT, **self._as)  # type: ignore[call-overload]
-        (self.folder / "data" / "pg_hba.conf").write_text(_ACCESS)
+        (self.folder / "data" / "pg_hba.conf").write_text(_ACCESS.format(clients=clients))
         self.start()
 
     @property
@@ -100,7 +101,7 @@ class Server:
     def start(self) -> None:
         """Returns when it takes connections. It ends with the thread that called this: let that be the main one."""
         assert self._process is None
-        settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        settings = [f"-c{name}={value}" for name, value in {"listen_addresses": self._address, **_SETTINGS}.items()]
         places = ["-D", str(self.folder / "data"), "-k", str(self.folder), "-p", str(self.port)]
         self._process = subprocess.Popen(  # type: ignore[call-overload]
             [str(self._bin / "postgres"), *places, *settings],
@@ -137,7 +138,7 @@ class Server:
 
     def url(self, *, user: str = "recrawl", database: str = "postgres", schema: str = "") -> str:
         """Of a store; without a schema, of one nobody has used yet."""
-        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}?schema={schema or f's{next(_numbers)}'}"
+        return f"postgresql://{user}@{self._address}:{self.port}/{database}?schema={schema or f's{next(_numbers)}'}"
 
     def sql(self, statement: str, database: str = "postgres") -> str:
         """What the server's own client answers."""
@@ -149,19 +150,19 @@ class Server:
 _ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 
 
-def _free_port() -> int:
+def _free_port(address: str = "127.0.0.1") -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((address, 0))
         return int(probe.getsockname()[1])
 
 
-def new_server() -> Server:
+def new_server(address: str = "127.0.0.1", clients: str = "127.0.0.1/32") -> Server:
     """A server for one test to mistreat; skips the test where there is none to be had."""
     pytest.importorskip("asyncpg")
     bin = binaries()
     if bin is None:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
-    made = Server(bin)
+    made = Server(bin, address, clients)
     atexit.register(made.remove)
     return made
 

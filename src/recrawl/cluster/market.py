@@ -12,7 +12,7 @@ where no price spends the budget, it does not run away.
 
 *Shares.* Newcomers first: they are owed max(cold_start, newcomers/sources) of the budget, but not more than would look
 at all of them within `HORIZON_S`, by their numbers. The rest goes by demand at the price. Nobody gets more than it is
-able to spend, and each gets a floor, so that a shard that knows nothing can begin. What nobody is able to spend is
+able to spend, and each that has sources gets a floor, so that one that knows nothing of them can begin. What nobody is able to spend is
 not given out.
 """
 
@@ -73,7 +73,7 @@ class Market:
         count = len(bids.demand)
         if count == 0:
             return np.empty(0)
-        floor = FLOOR * budget / count
+        floor = np.where(bids.sources > 0.0, FLOOR * budget / count, 0.0)
         cap = np.maximum(bids.cap, floor)
         newcomers = np.minimum(newcomers_part(bids, budget, cold_start), cap)
         rest = budget - float(newcomers.sum())

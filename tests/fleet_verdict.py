@@ -1,0 +1,208 @@
+"""What became of a fleet in trouble, by three witnesses: the web's log, the store, and a clerk inside the database.
+
+The clerk is a pair of triggers: it writes down when a bucket changed hands and when a crawl was written, with the time
+of the very statement. All clocks are this machine's.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+from fleet import Fleet
+from recrawl.cluster.board import Board
+from recrawl.cluster.placing import bucket_of_host, scope
+from recrawl.synthweb.faults.rules import Rule
+from recrawl.synthweb.ledger import Access
+
+CLERK = """
+CREATE TABLE fleet.tenures (at double precision, scope text, epoch bigint, owner text);
+CREATE TABLE fleet.writings (at double precision, bucket integer, fetched double precision);
+CREATE FUNCTION fleet.note_tenure() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO fleet.tenures VALUES (extract(epoch FROM clock_timestamp()), NEW.scope, NEW.epoch, NEW.owner);
+    RETURN NULL; END $$;
+CREATE FUNCTION fleet.note_writing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO fleet.writings SELECT extract(epoch FROM clock_timestamp()), bucket, NEW.at
+    FROM fleet.sources WHERE id = NEW.source;
+    RETURN NULL; END $$;
+CREATE TRIGGER begun AFTER INSERT ON fleet.owners FOR EACH ROW EXECUTE FUNCTION fleet.note_tenure();
+CREATE TRIGGER passed AFTER UPDATE ON fleet.owners FOR EACH ROW WHEN (NEW.epoch <> OLD.epoch)
+EXECUTE FUNCTION fleet.note_tenure();
+CREATE TRIGGER written AFTER INSERT ON fleet.crawls FOR EACH ROW EXECUTE FUNCTION fleet.note_writing();
+"""
+WORLD = ("--rate-spread", 0.3, "--forbidden", 0.02)
+"""Sources so much alike that each is worth a visit every few seconds."""
+WINDOW_S, BACK = 10.0, 0.9
+"""Spend is back when every later window of this length has at least this part of the budget."""
+CALM_S = 10.0
+"""It has to stay so for this long to be believed."""
+HOLDS = [Rule(name="429_seconds", share=0.003, seconds=20.0)]
+"""Now and then a host asks to be left alone, for longer than it takes another shard to have it."""
+WRITTEN_S = 3.0
+"""By then the store has what was learned: who is killed sooner takes its knowledge along."""
+LATE_S = 0.25
+"""By how much later than it was sent the web may read a request on a busy machine."""
+
+
+def employ_clerk(crowd: Fleet) -> None:
+    """Before the shards start."""
+    crowd.database.sql(CLERK)
+    crowd.web.set_faults(HOLDS)
+
+
+@dataclass(frozen=True)
+class Tenure:
+    """A bucket's time with one owner, from `at` until the next."""
+
+    at: float
+    epoch: int
+    owner: str
+
+    @property
+    def shard(self) -> str:
+        """The name of the owner."""
+        return self.owner.partition(" ")[0]
+
+    @property
+    def pid(self) -> int:
+        """The owner's process."""
+        return int(self.owner.partition("process ")[2].split()[0])
+
+
+class Tenures:
+    """Who had which bucket when."""
+
+    def __init__(self, crowd: Fleet) -> None:
+        self.of: dict[str, list[Tenure]] = {}
+        for line in crowd.database.sql("SELECT at, scope, epoch, owner FROM fleet.tenures ORDER BY at").splitlines():
+            at, place, epoch, owner = line.split("|")
+            self.of.setdefault(place, []).append(Tenure(float(at), int(epoch), owner))
+
+    def at(self, bucket: int, moment: float) -> Tenure | None:
+        """The tenure a moment lies in; None before the first."""
+        tenures = self.of.get(scope(bucket), [])
+        place = bisect_right(tenures, moment, key=lambda tenure: tenure.at)
+        return tenures[place - 1] if place else None
+
+    def of_host(self, host: str, moment: float) -> Tenure:
+        """Of a host that somebody had."""
+        tenure = self.at(bucket_of_host(host), moment)
+        assert tenure is not None
+        return tenure
+
+    def strangers(self, log: list[Access]) -> list[tuple[Access, Tenure | None]]:
+        """Requests to hosts that were another shard's at the time."""
+        found = []
+        for access in log:
+            owners = [self.at(bucket_of_host(access.host), access.start - late) for late in (LATE_S, 0.0)]
+            if not any(owner is not None and access.agent == f"recrawl-{owner.shard}/0" for owner in owners):
+                found.append((access, owners[-1]))
+        return found
+
+    def wrong_lives(self, log: list[Access], there: str, pids: set[int]) -> list[tuple[Access, Tenure]]:
+        """Requests from an address that is not where the owner's process was: `pids` are those at the address."""
+        found = []
+        for access in log:
+            owners = [self.at(bucket_of_host(access.host), access.start - late) for late in (LATE_S, 0.0)]
+            told = [owner for owner in owners if owner is not None]
+            if all((owner.pid in pids) != (access.client == there) for owner in told):
+                found.append((access, told[-1]))
+        return found
+
+    def late_writings(self, crowd: Fleet) -> list[tuple[float, int, float]]:
+        """Crawls that were made in one tenure of their bucket and written in another: when, bucket, when made."""
+        found = []
+        for line in crowd.database.sql("SELECT at, bucket, fetched FROM fleet.writings").splitlines():
+            at, bucket, fetched = line.split("|")
+            if self.at(int(bucket), float(at)) != self.at(int(bucket), float(fetched)):
+                found.append((float(at), int(bucket), float(fetched)))
+        return found
+
+
+def all_work(board: Board) -> bool:
+    """Everything wanted is there, and every bucket has somebody."""
+    shards = board.shards
+    return (
+        len(shards) == board.wanted
+        and all(shard.state == "working" for shard in shards)
+        and sum(shard.buckets for shard in shards) == board.buckets
+        and time.time() - board.at < 3.0
+    )
+
+
+class Incident:
+    """One fault, from just before it strikes until everything is as it was. Hosts ask for nothing new meanwhile."""
+
+    def __init__(self, crowd: Fleet) -> None:
+        self.crowd = crowd
+        crowd.web.set_faults([])
+        time.sleep(WRITTEN_S)
+        self.crawls, self.epochs = crowd.crawled(), crowd.epochs()
+        self.visited = {access.source for access in crowd.web.log()} - {None}
+        self.began = time.time()
+        self.ended = self.began
+
+    def over(self) -> None:
+        """The cause is gone."""
+        self.ended = time.time()
+
+    def recovery_s(self, at_most_s: float) -> float:
+        """Wait until the fleet is as before; the seconds from the beginning until spend was back for good."""
+        while True:
+            now = time.time()
+            log = self.crowd.web.log(self.began - WINDOW_S)
+            low = last_low(log, self.began, now, BACK * self.crowd.budget)
+            unseen = self.visited - {a.source for a in log if a.start > self.ended}
+            works = all_work(self.crowd.board())
+            if works and not unseen and now - max(low, self.ended) > CALM_S:
+                self.crowd.web.set_faults(HOLDS)
+                return max(low - self.began, 0.0)
+            assert now - self.began < at_most_s, (
+                f"not as before {at_most_s:g} s after: {len(unseen)} sources not visited again, spend was low "
+                f"{now - low:.1f} s ago, {self.crowd.spend(WINDOW_S):g}/s now, {self.crowd.board()}"
+            )
+            time.sleep(1.0)
+
+    def wrongs(self) -> dict[str, Any]:
+        """Everything that must not have happened; empty for a fleet that kept its promises."""
+        crowd = self.crowd
+        log, tenures, epochs = crowd.web.log(), Tenures(crowd), crowd.epochs()
+        since = [access for access in log if access.start >= self.began]
+        switches = crowd.switches(since)
+        grown = {host: epochs[_scope_of(host)] - self.epochs[_scope_of(host)] for host in switches}
+        found: dict[str, Any] = {
+            "lost": sorted(self.crawls - crowd.crawled()),
+            "miscounted": crowd.miscounted(),
+            "rules": crowd.broken_rules(log),
+            "strangers": tenures.strangers(since),
+            "late writings": tenures.late_writings(crowd),
+            "unexplained switches": {host: n for host, n in switches.items() if n > grown[host]},
+        }
+        return {name: what for name, what in found.items() if what}
+
+
+def last_low(log: list[Access], since: float, until: float, rate: float) -> float:
+    """The end of the last window in which fewer requests per second came; `since` if there was none."""
+    starts = sorted(access.start for access in log)
+    end = until
+    while end > since:
+        seen = bisect_left(starts, end) - bisect_left(starts, end - WINDOW_S)
+        if seen < rate * WINDOW_S:
+            return end
+        end -= 0.1
+    return since
+
+
+def as_before(incident: Incident, within_s: float) -> None:
+    """Wait until the fleet is as it was; see that it was in time, and that nothing wrong happened meanwhile."""
+    took = incident.recovery_s(at_most_s=within_s + 120.0)
+    lasted = incident.ended - incident.began
+    print(f"\nspend was back {took:.1f} s after the fault began, which lasted {lasted:.1f} s")
+    assert incident.wrongs() == {}
+    assert took <= within_s
+
+
+def _scope_of(host: str) -> str:
+    return scope(bucket_of_host(host))
