@@ -6,6 +6,7 @@ Only `up` talks to Ray. The others read what the fleet keeps in the store, and w
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -64,10 +65,10 @@ def up(
     """
     from recrawl.units import parse_duration
 
-    config = settings({"budget": budget, "burst": burst, "fetch.allow_private": allow_private})
+    config = _travelling(settings({"budget": budget, "burst": burst, "fetch.allow_private": allow_private}))
     seconds = None if duration is None else parse_duration("--for", duration)
     ends = local or seconds is not None
-    config = _travelling(config)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's way to press Ctrl-C
     with _opened(config) as store, _on_ray(local, address, shards) as where:
         _begin(config, store, shards, where)
         try:
@@ -204,7 +205,7 @@ def _begin(config: Config, store: PostgresStore, shards: int, where: str) -> Non
 
 
 def _travelling(config: Config) -> Config:
-    """The settings as they are understood in other folders: what is found is handed on wherever the coordinator runs."""
+    """The settings as they are understood in other folders: events are written wherever the coordinator runs."""
     import msgspec
 
     events = config.outlets.events
