@@ -12,8 +12,8 @@ where no price spends the budget, it does not run away.
 
 *Shares.* Newcomers first: they are owed max(cold_start, newcomers/sources) of the budget, but not more than would look
 at all of them within `HORIZON_S`, by their numbers. The rest goes by demand at the price. Nobody gets more than it is
-able to spend, and each that has sources gets a floor, so that one that knows nothing of them can begin. What nobody is able to spend is
-not given out.
+able to spend, which is nothing without sources, and the others get a floor, so that one that knows nothing of its
+sources can begin. What nobody is able to spend is not given out.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Market:
         count = len(bids.demand)
         if count == 0:
             return np.empty(0)
-        floor = np.where(bids.sources > 0.0, FLOOR * budget / count, 0.0)
-        cap = np.maximum(bids.cap, floor)
+        floor = FLOOR * budget / count
+        cap = np.where(bids.sources > 0.0, np.maximum(bids.cap, floor), 0.0)
         newcomers = np.minimum(newcomers_part(bids, budget, cold_start), cap)
         rest = budget - float(newcomers.sum())
         self._move(bids, rest, cap - newcomers)

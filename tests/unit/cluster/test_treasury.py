@@ -239,12 +239,14 @@ def test_newcomers_get_their_share_by_numbers_and_never_more_than_they_can_take(
     assert newcomers_part(few, 100.0, 0.5).tolist() == [1.5, 0.5]
 
 
-def test_a_shard_that_knows_nothing_can_begin() -> None:
+def test_a_shard_that_knows_nothing_of_its_sources_can_begin_and_one_without_any_needs_nothing() -> None:
     shards = fleet(3)
-    shards[1].value, shards[1].rate = np.empty(0), np.empty(0)
+    shards[1].value, shards[2].value = np.zeros(20), np.empty(0)
+    shards[1].rate, shards[2].rate = np.zeros(20), np.empty(0)
     treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
     run(shards, treasury, 0.0, ROUNDS)
     assert shards[1].grant.rate == pytest.approx(0.005 * 0.3 / 3, rel=0.01)
+    assert shards[2].grant.rate == 0.0
 
 
 def test_without_any_price_the_budget_goes_by_numbers_of_sources() -> None:
