@@ -151,7 +151,7 @@ class Fleet:
     def __init__(self, sources: Catalogue, count: int, budget: float) -> None:
         self.sources, self.budget = sources, budget
         self.members = tuple(f"shard-{k}" for k in range(count))
-        self.treasury = Treasury(budget, 2.0 * budget, leader=1, now=0.0, first=True)
+        self.treasury = Treasury(budget, 2.0 * budget, leader=1, now=0.0, vacant_s=math.inf)
         self.now = 0.0
         self.post = Post()
         self.shards = [

@@ -79,7 +79,7 @@ class Fleet(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 1000.0
-        self.leader = self.treasury(BUDGET, BURST, 1, self.now, SECONDS, first=True)
+        self.leader = self.treasury(BUDGET, BURST, 1, self.now, SECONDS, vacant_s=math.inf)
         self.lives = {shard: [Life(shard, f"{shard}0", 1.0 + 2.0 * (shard == "d"))] for shard in SHARDS}
         self.reports: list[tuple[Life, int, Report]] = []
         self.answers: list[tuple[Life, int, Grant]] = []
@@ -149,7 +149,7 @@ class Fleet(RuleBasedStateMachine):
             lives.append(Life(shard, f"{shard}{len(lives)}", lives[0].dearest))
         elif what == "succeed":
             waits, epoch = self.successor_waits, self.leader.leader + 1
-            self.leader = self.treasury(BUDGET, BURST, epoch, self.now, SECONDS, first=not waits)
+            self.leader = self.treasury(BUDGET, BURST, epoch, self.now, SECONDS, vacant_s=0.0 if waits else math.inf)
         elif what == "tire":
             lives[-1].able = (0.0, 5.0, math.inf)[pick % 3]
         elif what == "regroup":

@@ -19,7 +19,7 @@ import structlog
 
 from recrawl.cluster import board as boards
 from recrawl.cluster.board import Board, ShardLine, Wish, finite
-from recrawl.cluster.messages import Report
+from recrawl.cluster.messages import Report, roll_of
 from recrawl.cluster.office import Leases, Office
 from recrawl.cluster.placing import BUCKETS, bucket_of
 from recrawl.cluster.roll import Entry, Roll, shard_name
@@ -113,7 +113,10 @@ class Coordinator:
                 self._sums[1] + gained.captured,
                 self._sums[2] + gained.failed,
             ]
-            grant = treasury.hear(report, now, self._members(now))
+            members = self._members(now)
+            grant = treasury.hear(report, now, members)
+            if members and report.roll == roll_of(members):
+                grant.members = None
             answer = msgspec.msgpack.encode(grant)
             self._messages += 2
             self._bytes += len(message) + len(answer)
@@ -175,7 +178,7 @@ class Coordinator:
             now=now,
             seconds=GRANT_S,
             cold_start=self._cold_start,
-            first=self._office.epoch == 1,
+            vacant_s=self._office.vacant_s,
         )
         self._roll = Roll(names, now)
         self._since = now

@@ -1,4 +1,4 @@
-"""What shards and the coordinator say to each other, once a second: two hundred bytes up, two hundred down.
+"""What shards and the coordinator say to each other, once a second: two hundred bytes up, less than fifty down.
 
 Times are lengths, never moments: no two machines need to agree on what time it is.
 """
@@ -6,6 +6,7 @@ Times are lengths, never moments: no two machines need to agree on what time it 
 from __future__ import annotations
 
 import math
+from zlib import crc32
 
 import msgspec
 
@@ -34,6 +35,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
         spent: tokens since its life began
         requests, crawls, new, changed, failed, captured: since its life began
         trouble: why it fetches nothing, in words; empty if it does
+        roll: `roll_of` the members it knows
     """
 
     shard: str
@@ -64,6 +66,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
     failed: int = 0
     captured: float = 0.0
     trouble: str = ""
+    roll: int = 0
 
 
 class Grant(msgspec.Struct, kw_only=True, array_like=True):
@@ -75,7 +78,8 @@ class Grant(msgspec.Struct, kw_only=True, array_like=True):
         rate, burst: what the shard may spend, tokens per second and tokens, from now on
         seconds: for so long, counted from the moment the shard *sent* its report
         price: of the whole fleet; NaN before there is one
-        members: names of the shards that share the buckets now
+        members: names of the shards that share the buckets now; None for those the shard knows already, since among
+            a thousand they are nearly all there is to say
     """
 
     leader: int
@@ -84,4 +88,9 @@ class Grant(msgspec.Struct, kw_only=True, array_like=True):
     burst: float = 0.0
     seconds: float = 0.0
     price: float = math.nan
-    members: tuple[str, ...] = ()
+    members: tuple[str, ...] | None = ()
+
+
+def roll_of(members: tuple[str, ...]) -> int:
+    """A number that tells one list of members from another; 0 for none."""
+    return crc32("/".join(members).encode())

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 SCOPE = "coordinator"
 LEASE_S = 5.0
 """Well below what a grant lasts: whoever follows takes office while shards still have what they were granted."""
+
+
+class Lease(Protocol):
+    """Who owns a scope, or did last: under which epoch, and for how many seconds more by the store's clock."""
+
+    @property
+    def epoch(self) -> int:
+        """It grows with every owner."""
+        ...
+
+    @property
+    def left_s(self) -> float:
+        """Less than none: it has run out."""
+        ...
 
 
 class Leases(Protocol):
@@ -25,6 +40,10 @@ class Leases(Protocol):
         """Give them up."""
         ...
 
+    def leases(self, prefix: str) -> Sequence[Lease]:
+        """Of scopes that begin so, run out or not."""
+        ...
+
 
 class Office:
     """One candidate. Calls block on the store; `epoch` may be read from any thread."""
@@ -32,6 +51,8 @@ class Office:
     def __init__(self, store: Leases, owner: str, now: Callable[[], float], seconds: float = LEASE_S) -> None:
         self._store, self._owner, self._now, self._seconds = store, owner, now, seconds
         self._epoch, self._until = 0, -1.0
+        self.vacant_s = 0.0
+        """How long nobody had held it when it was taken, for certain; inf if nobody ever had."""
 
     @property
     def epoch(self) -> int:
@@ -44,9 +65,17 @@ class Office:
         if self._epoch and not self._store.renew({SCOPE: self._epoch}, self._seconds):
             self._epoch = 0
         if not self._epoch:
-            self._epoch = self._store.lease([SCOPE], self._owner, self._seconds).get(SCOPE, 0)
+            self._take()
         self._until = asked + self._seconds
         return self.epoch
+
+    def _take(self) -> None:
+        last = next(iter(self._store.leases(SCOPE)), None)
+        self._epoch = self._store.lease([SCOPE], self._owner, self._seconds).get(SCOPE, 0)
+        if last is None:
+            self.vacant_s = math.inf if self._epoch == 1 else 0.0
+        else:
+            self.vacant_s = max(-last.left_s, 0.0) if self._epoch == last.epoch + 1 else 0.0
 
     def leave(self) -> None:
         """Let another have it at once."""

@@ -37,6 +37,8 @@ TURN_S = 40.0
 """How long another shard's turn is waited for."""
 END_S = 10.0
 COORDINATOR = "coordinator"
+ON_THE_HEAD = {"node:__internal_head__": 0.001}
+"""Where the coordinator is best kept: without the head there is no fleet anyway."""
 QUICK, PROMPT = "quick", ("returned", "stop")
 """Methods with threads of their own."""
 FAILED = 70
@@ -108,6 +110,7 @@ def start_coordinator(config: Any) -> None:
         max_restarts=-1,
         max_concurrency=32,
         num_cpus=0,
+        resources=ON_THE_HEAD,
     ).remote(config, space)
 
 

@@ -22,7 +22,7 @@ import structlog
 from recrawl import wiring
 from recrawl.clock import Clock
 from recrawl.cluster.abroad import Abroad, Neighbours
-from recrawl.cluster.messages import Grant, Report
+from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.placing import bucket_of, bucket_of_host, buckets_of, scope
 from recrawl.config import Config
 from recrawl.crawl.borders import Said, Turn
@@ -81,6 +81,7 @@ class Shard:
         )
         self._grant = Grant(leader=0, number=0)
         self._grant_until = -math.inf
+        self._members: tuple[str, ...] = ()
         self._renewed = -math.inf
         self._paid = (clock.now(), 0.0)
         self._spend = 0.0
@@ -166,7 +167,7 @@ class Shard:
         """
         if self._clock.now() >= self._grant_until:
             return
-        mine = buckets_of(self.name, self._grant.members)
+        mine = buckets_of(self.name, self._members)
         changed = False
         if self._clock.now() - self._renewed >= RENEW_S:
             asked = self._clock.now()
@@ -178,7 +179,7 @@ class Shard:
         if surplus:
             self._slice.retire(surplus)
             changed = True
-        self._abroad.members(self._grant.members)
+        self._abroad.members(self._members)
         if changed:
             await self.crawler.refresh()
             self._put_in_force()
@@ -210,6 +211,8 @@ class Shard:
         """Put a grant in force, unless a later coordinator was heard of already."""
         if (grant.leader, grant.number) < (self._grant.leader, self._grant.number):
             return
+        if grant.members is not None:
+            self._members = grant.members
         self._grant, self._grant_until = grant, sent + grant.seconds
         self._put_in_force()
 
@@ -252,6 +255,7 @@ class Shard:
             failed=tally.failed,
             captured=tally.captured,
             trouble=self._why_nothing(left),
+            roll=roll_of(self._members),
         )
 
     def _count_spend(self, now: float) -> None:

@@ -14,11 +14,12 @@ one life first, and raised at another when the lowering is acknowledged or what 
 made smaller, the larger one may stand for `seconds`: everybody goes down in proportion (of bursts, to what it needs),
 and nobody up until there is room.
 
-*After a predecessor.* What it gave is in force for `seconds` at most. During them a life is confirmed exactly what its
-report says it still holds, and nothing is given to others; its predecessor kept the sum of those. This relies on two
-habits of a life: it has one report under way at a time and heeds no answer to one it has given up, so that what the
-report says is still true when the answer arrives; and it heeds no grant of a smaller leader, nor of a smaller number
-from the same one. And on one of a coordinator: it gives nothing after its office ended by its own clock.
+*After a predecessor.* What it gave is in force for `seconds` after its office ended, at most. Until then a life is
+confirmed exactly what its report says it still holds, and nothing is given to others; its predecessor kept the sum of
+those. This relies on two habits of a life: it has one report under way at a time and heeds no answer to one it has
+given up, so that what the report says is still true when the answer arrives; and it heeds no grant of a smaller leader,
+nor of a smaller number from the same one. And on one of a coordinator: it gives nothing after its office ended by its
+own clock.
 
 Reports of a life that was followed by another are answered with nothing to spend; what it may still believe in counts
 until it has run out. A shard that is no member any more is leaving: it gets a quarter of an equal share, for the
@@ -156,9 +157,9 @@ class Treasury:
         now: when it took office, in seconds of a clock that never runs backwards
         seconds: for how long a grant holds
         cold_start: share of the budget for sources never crawled, while any wait
-        first: nobody was in office before, so there is nothing to wait for
+        vacant_s: how long nobody had been in office before; inf if nobody ever was
 
-    >>> treasury = Treasury(budget=10.0, burst=4.0, leader=1, now=0.0, first=True)
+    >>> treasury = Treasury(budget=10.0, burst=4.0, leader=1, now=0.0, vacant_s=math.inf)
     >>> grant = treasury.hear(Report(shard="a", life="a1", sources=3, newcomers=3), 0.0, ("a",))
     >>> round(grant.rate, 6), grant.burst, grant.seconds
     (10.0, 4.0, 10.0)
@@ -175,7 +176,7 @@ class Treasury:
         seconds: float = 10.0,
         cold_start: float = 0.5,
         *,
-        first: bool = False,
+        vacant_s: float = 0.0,
     ) -> None:
         self._accounts: dict[str, Account] = {}
         self._current: dict[str, Account] = {}
@@ -185,7 +186,7 @@ class Treasury:
         self.cold_start = float(checked("cold_start", cold_start, "a share >= 0 and <= 1", high=1.0))
         self.superseded = False
         """Whether a shard has heard of a later coordinator."""
-        self._confirming_until = -math.inf if first else now + self.seconds * (1.0 + DRIFT)
+        self._confirming_until = now + self.seconds * (1.0 + DRIFT) - max(vacant_s, 0.0)
         self._now = self._round_at = now
         self._born = 0
         self._calm = False

@@ -10,11 +10,12 @@ import pytest
 from recrawl.clock import ManualClock
 from recrawl.cluster.board import Wish, is_up, read_board, write_wish
 from recrawl.cluster.coordinator import WIND_DOWN_S, Coordinator
-from recrawl.cluster.messages import Grant, Report
+from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.office import LEASE_S, SCOPE
 from recrawl.cluster.placing import bucket_of
 from recrawl.errors import StoreError
 from recrawl.store.base import Batch, Price
+from recrawl.store.postgres.ownership import Lease
 
 
 class Ledger:
@@ -48,6 +49,10 @@ class Ledger:
             return set()
         self.until = self.clock.now() + seconds
         return {SCOPE}
+
+    def leases(self, prefix: str) -> list[Lease]:
+        left = self.until - self.clock.now()
+        return [Lease(SCOPE, self.epoch, "", left)] if self.epoch else []
 
     def let_go(self, epochs: Mapping[str, int]) -> None:
         self.until = 0.0
@@ -237,3 +242,29 @@ def test_a_coordinator_that_lost_the_office_stays_out_of_it(scene: Scene) -> Non
     assert successor.in_office
     assert not scene.coordinator.in_office
     assert scene.tell("shard-0") is None
+
+
+def test_the_members_are_told_only_to_those_who_do_not_know_them(scene: Scene) -> None:
+    scene.wish(2)
+    scene.coordinator.round()
+    told = scene.tell("shard-0")
+    assert told is not None
+    assert told.members == ("shard-0", "shard-1")
+    again = scene.tell("shard-0", roll=roll_of(told.members))
+    assert again is not None
+    assert again.members is None
+    scene.wish(3)
+    scene.pass_round()
+    changed = scene.tell("shard-0", roll=roll_of(told.members))
+    assert changed is not None
+    assert changed.members == ("shard-0", "shard-1", "shard-2")
+
+
+def test_that_nobody_shares_the_buckets_is_always_told(scene: Scene) -> None:
+    scene.wish(1)
+    scene.coordinator.round()
+    scene.wish(0)
+    scene.pass_round()
+    last = scene.tell("shard-0", buckets=3, roll=roll_of(()))
+    assert last is not None
+    assert last.members == ()

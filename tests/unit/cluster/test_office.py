@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from recrawl.clock import ManualClock
 from recrawl.cluster.office import LEASE_S, SCOPE, Office
 from recrawl.errors import StoreError
+from recrawl.store.postgres.ownership import Lease
 
 
 class OneLease:
@@ -30,6 +32,10 @@ class OneLease:
             return set()
         self.until = self.clock.now() + seconds
         return {SCOPE}
+
+    def leases(self, prefix: str) -> list[Lease]:
+        left = self.until - self.clock.now()
+        return [Lease(SCOPE, self.epoch, "", left)] if self.epoch else []
 
     def let_go(self, epochs: Mapping[str, int]) -> None:
         if epochs[SCOPE] == self.epoch:
@@ -77,3 +83,27 @@ def test_who_leaves_is_followed_at_once(clock: ManualClock) -> None:
     first.leave()
     assert first.epoch == 0
     assert second.keep() == 2
+
+
+def test_it_knows_how_long_it_was_vacant(clock: ManualClock) -> None:
+    store = OneLease(clock)
+    first, second = Office(store, "first", clock.now), Office(store, "second", clock.now)
+    first.keep()
+    assert first.vacant_s == math.inf
+    clock.advance(LEASE_S + 3.0)
+    second.keep()
+    assert second.vacant_s == 3.0
+
+
+def test_who_took_it_after_another_came_and_went_knows_nothing_of_that(clock: ManualClock) -> None:
+    """Between looking and taking, somebody may have held it."""
+    store = OneLease(clock)
+    Office(store, "first", clock.now).keep()
+    clock.advance(LEASE_S + 3.0)
+    before = store.leases(SCOPE)
+    store.leases = lambda prefix: before  # type: ignore[method-assign]
+    store.epoch += 1
+    last = Office(store, "last", clock.now)
+    last.keep()
+    assert last.epoch == 3
+    assert last.vacant_s == 0.0

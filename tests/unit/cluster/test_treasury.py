@@ -88,7 +88,7 @@ def test_price_and_shares_settle_within_fifteen_rounds(count: int, off: float) -
     price, spent = exact(shards, budget)
     for shard in shards:
         shard.own_price = off * price
-    treasury = Treasury(budget, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(budget, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     run(shards, treasury, 0.0, ROUNDS)
     assert treasury.price == pytest.approx(price, rel=1e-3)
     rates = np.array([shard.grant.rate for shard in shards])
@@ -99,7 +99,7 @@ def test_price_and_shares_settle_within_fifteen_rounds(count: int, off: float) -
 
 def test_after_a_change_of_the_budget_the_fleet_settles_again() -> None:
     shards = fleet(8)
-    treasury = Treasury(0.3, 20.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 20.0, leader=1, now=0.0, vacant_s=math.inf)
     now = run(shards, treasury, 0.0, ROUNDS)
     for budget in (0.1, 1.2):
         treasury.budget = budget
@@ -110,7 +110,7 @@ def test_after_a_change_of_the_budget_the_fleet_settles_again() -> None:
 
 def test_a_smaller_budget_holds_after_the_length_of_a_grant_and_nobody_is_cut_off() -> None:
     shards = fleet(6)
-    treasury = Treasury(1.0, 20.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(1.0, 20.0, leader=1, now=0.0, vacant_s=math.inf)
     now = run(shards, treasury, 0.0, ROUNDS)
     treasury.budget = 0.5
     for shard in shards:
@@ -122,7 +122,7 @@ def test_a_smaller_budget_holds_after_the_length_of_a_grant_and_nobody_is_cut_of
 def test_bursts_cover_the_dearest_crawl_and_the_rest_goes_by_rate() -> None:
     shards = fleet(3)
     shards[0].dearest = 5.0
-    treasury = Treasury(0.3, 4.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 4.0, leader=1, now=0.0, vacant_s=math.inf)
     run(shards, treasury, 0.0, 3)
     assert treasury.fleet_burst == 7.0
     assert [shard.grant.burst for shard in shards] == [5.0, 1.0, 1.0]
@@ -133,7 +133,7 @@ def test_bursts_cover_the_dearest_crawl_and_the_rest_goes_by_rate() -> None:
 
 def test_the_rate_of_a_silent_shard_is_free_when_it_has_run_out() -> None:
     shards = fleet(4)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     now = run(shards, treasury, 0.0, ROUNDS)
     lost, rest = shards[0], shards[1:]
     before = lost.grant.rate
@@ -148,7 +148,7 @@ def test_the_rate_of_a_silent_shard_is_free_when_it_has_run_out() -> None:
 
 def test_what_a_life_had_is_free_at_once_if_it_is_known_to_have_ended() -> None:
     shards = fleet(2)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     now = run(shards, treasury, 0.0, ROUNDS)
     treasury.forget(shards[0].life)
     treasury.forget("nobody")
@@ -157,7 +157,7 @@ def test_what_a_life_had_is_free_at_once_if_it_is_known_to_have_ended() -> None:
 
 def test_a_new_leader_confirms_what_is_held_and_shares_out_the_rest_later() -> None:
     shards = fleet(3)
-    first = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    first = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     now = run(shards[:2], first, 0.0, ROUNDS)
     held = [shard.grant.rate for shard in shards[:2]]
     second = Treasury(0.6, 5.0, leader=2, now=now)
@@ -170,7 +170,7 @@ def test_a_new_leader_confirms_what_is_held_and_shares_out_the_rest_later() -> N
 
 
 def test_a_leader_that_hears_of_its_successor_gives_nothing_more() -> None:
-    treasury = Treasury(1.0, 5.0, leader=3, now=0.0, first=True)
+    treasury = Treasury(1.0, 5.0, leader=3, now=0.0, vacant_s=math.inf)
     grant = treasury.hear(Report(shard="a", life="a1", leader=4, granted=7, rate=1.0, left_s=5.0), 0.0, ("a",))
     assert (grant.rate, grant.seconds, grant.leader, treasury.superseded) == (0.0, 0.0, 3, True)
 
@@ -178,7 +178,7 @@ def test_a_leader_that_hears_of_its_successor_gives_nothing_more() -> None:
 def test_a_life_that_was_followed_by_another_gets_nothing() -> None:
     old, new = fleet(2)
     new.name, new.life = old.name, "later"
-    treasury = Treasury(1.0, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(1.0, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     assert old.talk(treasury, 0.0, (old.name,)).rate > 0.9
     assert new.talk(treasury, 0.1, (old.name,)).rate < 0.1
     assert old.talk(treasury, 0.2, (old.name,)).rate == 0.0
@@ -189,7 +189,7 @@ def test_a_life_that_was_followed_by_another_gets_nothing() -> None:
 def test_reports_that_arrive_twice_or_late_change_nothing() -> None:
     shards = fleet(3)
     members = tuple(shard.name for shard in shards)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     early = [shard.report(0.0) for shard in shards]
     now = run(shards, treasury, 0.0, ROUNDS)
     price, rates = treasury.price, [shard.grant.rate for shard in shards]
@@ -202,7 +202,7 @@ def test_reports_that_arrive_twice_or_late_change_nothing() -> None:
 
 def test_what_a_shard_cannot_spend_goes_to_others_and_it_is_tried_again() -> None:
     shards = fleet(3)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     now = run(shards, treasury, 0.0, ROUNDS)
     usual = shards[0].grant.rate
     shards[0].able = 0.2 * usual
@@ -216,7 +216,7 @@ def test_what_a_shard_cannot_spend_goes_to_others_and_it_is_tried_again() -> Non
 
 def test_a_shard_that_is_leaving_may_finish_what_is_under_way() -> None:
     shards = fleet(4)
-    treasury = Treasury(4.0, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(4.0, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     run(shards, treasury, 0.0, ROUNDS)
     members = ("s1", "s2", "s3")
     for k in range(4):
@@ -225,7 +225,7 @@ def test_a_shard_that_is_leaving_may_finish_what_is_under_way() -> None:
     assert shards[0].grant.rate == pytest.approx(0.25)
     assert shards[0].grant.burst >= 1.0
     assert shards[0].grant.members == members
-    alone = Treasury(4.0, 5.0, leader=1, now=0.0, first=True)
+    alone = Treasury(4.0, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     assert shards[0].talk(alone, 100.0, ()).rate == pytest.approx(1.0)
 
 
@@ -243,7 +243,7 @@ def test_a_shard_that_knows_nothing_of_its_sources_can_begin_and_one_without_any
     shards = fleet(3)
     shards[1].value, shards[2].value = np.zeros(20), np.empty(0)
     shards[1].rate, shards[2].rate = np.zeros(20), np.empty(0)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     run(shards, treasury, 0.0, ROUNDS)
     assert shards[1].grant.rate == pytest.approx(0.005 * 0.3 / 3, rel=0.01)
     assert shards[2].grant.rate == 0.0
@@ -251,7 +251,7 @@ def test_a_shard_that_knows_nothing_of_its_sources_can_begin_and_one_without_any
 
 def test_without_any_price_the_budget_goes_by_numbers_of_sources() -> None:
     shards = fleet(3, own_price=math.nan)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     run(shards, treasury, 0.0, 5)
     sizes = np.array([len(shard.value) for shard in shards])
     assert math.isnan(treasury.price)
@@ -287,7 +287,7 @@ def test_nonsense_is_named(name: str, value: float) -> None:
 
 def test_spend_is_what_the_shards_said_they_spent() -> None:
     shards = fleet(2)
-    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, first=True)
+    treasury = Treasury(0.3, 5.0, leader=1, now=0.0, vacant_s=math.inf)
     for k in range(60):
         for shard in shards:
             shard.spent = 0.1 * k
