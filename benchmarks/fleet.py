@@ -23,7 +23,8 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from recrawl.cluster.messages import Grant, Report
+from recrawl.cluster.coordinator import GRANT_S
+from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.placing import BUCKETS, owners
 from recrawl.cluster.treasury import Treasury
 from recrawl.kernels.cadence import cadence, captured_per_time
@@ -84,6 +85,7 @@ class Shard:
     counted: tuple[float, float, float, float] = (math.nan, 0.0, 0.0, 0.0)
     own_price: float = math.nan
     spent: float = 0.0
+    roll: int = 0
 
     def __deepcopy__(self, memo: dict[int, object]) -> Shard:
         return copy.copy(self)
@@ -130,7 +132,14 @@ class Shard:
             requests=done,
             crawls=done,
             captured=self.spent,
+            roll=self.roll,
         )
+
+    def heed(self, grant: Grant) -> None:
+        """Put a grant in force."""
+        self.grant = grant
+        if grant.members is not None:
+            self.roll = roll_of(grant.members)
 
 
 @dataclass
@@ -151,7 +160,8 @@ class Fleet:
     def __init__(self, sources: Catalogue, count: int, budget: float) -> None:
         self.sources, self.budget = sources, budget
         self.members = tuple(f"shard-{k}" for k in range(count))
-        self.treasury = Treasury(budget, 2.0 * budget, leader=1, now=0.0, vacant_s=math.inf)
+        self.roll = roll_of(self.members)
+        self.treasury = Treasury(budget, 2.0 * budget, leader=1, now=0.0, vacant_s=math.inf, seconds=GRANT_S)
         self.now = 0.0
         self.post = Post()
         self.shards = [
@@ -176,7 +186,7 @@ class Fleet:
                 shard = self.shards[k]
                 shard.spent += shard.grant.rate
                 rates -= shard.grant.rate
-                shard.grant = self._exchange(shard.report(), begun + k / len(self.shards))
+                shard.heed(self._exchange(shard.report(), begun + k / len(self.shards)))
                 rates += shard.grant.rate
             seen.append(rates)
         self.now = begun + 1.0
@@ -186,7 +196,10 @@ class Fleet:
         """A report there and a grant back, as the coordinator does it, and what that took."""
         message = msgspec.msgpack.encode(report)
         began = time.process_time()
-        grant = self.treasury.hear(msgspec.msgpack.decode(message, type=Report), now, self.members)
+        heard = msgspec.msgpack.decode(message, type=Report)
+        grant = self.treasury.hear(heard, now, self.members)
+        if heard.roll == self.roll:
+            grant.members = None
         answer = msgspec.msgpack.encode(grant)
         took = time.process_time() - began
         post = self.post
@@ -203,6 +216,7 @@ class Fleet:
     def regroup(self) -> None:
         """Those that are left are the members: the others' buckets move."""
         self.members = tuple(shard.name for shard in self.shards)
+        self.roll = roll_of(self.members)
         for shard in self.shards:
             value, rate = self._part(shard.name)
             if len(value) != len(shard.value):

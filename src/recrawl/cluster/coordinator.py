@@ -29,6 +29,8 @@ from recrawl.store.base import Batch, Price
 
 GRANT_S = 12.0
 """For how long a grant holds: how long shards go on without a coordinator."""
+CALL_S = 0.5
+"""Time between two calls of the roll."""
 PLACE_AT_ONCE = 5000
 PRICE_S = 10.0
 """Time between two lines of the price history."""
@@ -93,6 +95,8 @@ class Coordinator:
         self._priced = (now(), 0, 0.0, 0)
         self._messages = self._bytes = 0
         self._ending: float | None = None
+        self._call_at = now()
+        self._answered: tuple[tuple[str, ...], int] = ((), 0)
         self._trouble = ""
         self._log = structlog.get_logger("recrawl.fleet")
         self.finished = False
@@ -113,18 +117,26 @@ class Coordinator:
                 self._sums[1] + gained.captured,
                 self._sums[2] + gained.failed,
             ]
-            members = self._members(now)
+            members, roll = self._called(now)
             grant = treasury.hear(report, now, members)
-            if members and report.roll == roll_of(members):
+            if members and report.roll == roll:
                 grant.members = None
             answer = msgspec.msgpack.encode(grant)
             self._messages += 2
             self._bytes += len(message) + len(answer)
             return answer
 
-    def _members(self, now: float) -> tuple[str, ...]:
-        """Nobody shares the buckets of a fleet that is being ended."""
-        return () if self._ending is not None else self._roll.members(now)
+    def _called(self, now: float) -> tuple[tuple[str, ...], int]:
+        """The members, and the number of their roll; called anew now and then, not for every report of a thousand.
+
+        Nobody shares the buckets of a fleet that is being ended.
+        """
+        if self._ending is not None:
+            return (), 0
+        if now >= self._call_at:
+            members = self._roll.members(now)
+            self._call_at, self._answered = now + CALL_S, (members, roll_of(members))
+        return self._answered
 
     # -- keeping house
 
@@ -163,7 +175,7 @@ class Coordinator:
             elif wish != self._wish:
                 self._treasury.budget, self._treasury.burst = wish.budget, wish.burst
                 self._roll.want(names, now)
-            self._wish = wish
+            self._wish, self._call_at = wish, now
             if not wish.shards:
                 self._ending = self._ending or now
             else:
