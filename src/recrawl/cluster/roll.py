@@ -1,7 +1,7 @@
 """The roll of the fleet: which shards there are, what they last said, and who shares the buckets.
 
-A shard has a name, kept over restarts, and lives: what a new life says replaces what the old one said. Pure: whoever
-asks says what time it is.
+A shard has a name, kept over restarts, and lives, of which one is the shard now (`lives`). Pure: whoever asks says what
+time it is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from recrawl.cluster.lives import gives_way
 from recrawl.cluster.messages import Report
 
 SILENT_S = 15.0
@@ -26,14 +27,14 @@ class Entry:
         since: when its present life was first heard of
         heard: when it last spoke
         spent: (when, tokens spent in this life) over the last seconds
-        ended: lives of this name that are over
+        others: what other lives of this name said last
     """
 
     report: Report
     since: float
     heard: float
     spent: deque[tuple[float, float]] = field(default_factory=deque)
-    ended: set[str] = field(default_factory=set)
+    others: dict[str, Report] = field(default_factory=dict)
 
     def spend(self) -> float:
         """Tokens per second over the last seconds."""
@@ -69,14 +70,16 @@ class Roll:
         self._awaited.update((name, now) for name in self._wanted if name not in before)
 
     def hear(self, report: Report, now: float) -> Gained:
-        """Take down what a shard says; what is new in it. A life that was followed by another adds nothing."""
+        """Take down what a shard says; what is new in it. A life that is not the shard's now adds nothing."""
         entry = self._entries.get(report.shard)
-        if entry is None or entry.report.life != report.life:
-            if entry is not None and report.life in entry.ended:
-                return Gained()
-            ended = set() if entry is None else entry.ended | {entry.report.life}
+        if entry is None:
             entry = self._entries[report.shard] = Entry(Report(shard=report.shard, life=report.life), now, now)
-            entry.ended = ended
+        elif entry.report.life != report.life:
+            if not gives_way(entry.report, now - entry.heard, report, first=report.life not in entry.others):
+                return Gained()
+            others = entry.others | {entry.report.life: entry.report}
+            known = others.pop(report.life, Report(shard=report.shard, life=report.life))
+            entry = self._entries[report.shard] = Entry(known, now, now, others=others)
         before, entry.report, entry.heard = entry.report, report, now
         entry.spent.append((now, report.spent))
         while now - entry.spent[0][0] > WINDOW_S:

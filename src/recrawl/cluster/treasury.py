@@ -37,12 +37,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recrawl.cluster.lives import FRESH_S, gives_way
 from recrawl.cluster.market import FLOOR, Bids, Market
 from recrawl.cluster.messages import Grant, Report
 from recrawl.records import checked
 
-FRESH_S = 4.0
-"""Reports older than this tell nothing about the present: their shards take no part in price and shares."""
 ROUND_S = 0.5
 """Time between two movements of the price."""
 LEAVING = 0.25
@@ -277,16 +276,17 @@ class Treasury:
         return self._now >= self._round_at + (min(ROUND_S, PATIENCE_S * (len(self._accounts) - 1)) if soon else ROUND_S)
 
     def _account(self, report: Report) -> Account:
-        """The life's account; the latest life to be heard of is the shard's, unless it has gone silent since."""
-        account = self._accounts.get(report.life)
+        """The life's account, which is the shard's too if no other life is."""
+        account, first = self._accounts.get(report.life), False
         if account is None:
-            account = Account(report.shard, report.life, self._born, self._now, report)
+            account, first = Account(report.shard, report.life, self._born, self._now, report), True
             account.number = report.granted if report.leader == self.leader else 0  # silent for long, and forgotten
             self._born += 1
-            self._accounts[report.life] = self._current[report.shard] = account
-            self._stale = True
+            self._accounts[report.life] = account
         current = self._current.get(report.shard)
-        if current is None or (current is not account and self._now - current.heard > FRESH_S):
+        if current is None or (
+            current is not account and gives_way(current.report, self._now - current.heard, report, first=first)
+        ):
             self._current[report.shard] = account
             self._stale = True
         return account

@@ -41,6 +41,27 @@ def test_sums_go_on_over_lives_and_an_old_life_adds_nothing() -> None:
     assert gained == [5, 3, 2, 0, 1]
 
 
+def test_a_life_that_was_cut_off_and_comes_back_is_not_the_shard() -> None:
+    roll = Roll(["a"], 0.0)
+    roll.hear(says("a", "new", buckets=9, requests=5), 1.0)
+    for second in range(2, 30):
+        assert roll.hear(says("a", "old", requests=100), float(second)).requests == 0
+        assert roll.hear(says("a", "new", buckets=9, requests=5 + second), float(second)).requests > 0
+    entry = roll.entry("a")
+    assert entry is not None
+    assert entry.report.life == "new"
+
+
+def test_whoever_has_the_buckets_is_the_shard_whoever_was_heard_of_first() -> None:
+    roll = Roll(["a"], 0.0)
+    roll.hear(says("a", "old"), 1.0)
+    roll.hear(says("a", "new", buckets=9), 1.1)
+    roll.hear(says("a", "old"), 2.0)
+    entry = roll.entry("a")
+    assert entry is not None
+    assert entry.report.life == "new"
+
+
 def test_spend_is_a_mean_over_the_last_seconds() -> None:
     roll = Roll(["a"], 0.0)
     for second in range(30):

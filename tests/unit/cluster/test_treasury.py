@@ -186,6 +186,15 @@ def test_a_life_that_was_followed_by_another_gets_nothing() -> None:
     assert new.talk(treasury, 0.9, (old.name,)).rate > 0.9
 
 
+def test_a_life_that_was_cut_off_and_comes_back_leaves_the_shard_to_the_one_that_has_the_buckets() -> None:
+    treasury = Treasury(1.0, 5.0, leader=1, now=0.0, vacant_s=math.inf)
+    new, old = Report(shard="a", life="new", buckets=9, sources=9), Report(shard="a", life="old", buckets=0)
+    treasury.hear(new, 0.0, ("a",))
+    for second in range(1, 9):
+        assert treasury.hear(old, float(second), ("a",)).rate == 0.0
+        assert treasury.hear(new, second + 0.5, ("a",)).rate > 0.9
+
+
 def test_reports_that_arrive_twice_or_late_change_nothing() -> None:
     shards = fleet(3)
     members = tuple(shard.name for shard in shards)
