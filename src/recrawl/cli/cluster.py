@@ -72,7 +72,7 @@ def up(
     with _opened(config) as store, _on_ray(local, address, shards) as where:
         _begin(config, store, shards, where)
         try:
-            _await_work(store, shards)
+            _await_work(config, store, shards)
             if ends or follow:
                 _follow(store, seconds)
         except KeyboardInterrupt:
@@ -215,14 +215,16 @@ def _travelling(config: Config) -> Config:
     return msgspec.structs.replace(config, outlets=msgspec.structs.replace(config.outlets, events=whole))
 
 
-def _await_work(store: PostgresStore, shards: int) -> None:
+def _await_work(config: Config, store: PostgresStore, shards: int) -> None:
     """Until every shard has something, or as long as that may take; then the board says what is missing."""
+    from recrawl.cluster import rays
     from recrawl.cluster.board import read_board
 
     began = time.time()
     click.echo(f"starting {shards} shards (the first time on a machine they compile: a minute or two) …", err=True)
 
     def working() -> bool:
+        rays.start_coordinator(config)  # the one that is there may be a fleet's that has just ended
         board = read_board(store)
         return board is not None and board.at > began and sum(s.state == "working" for s in board.shards) >= shards
 
