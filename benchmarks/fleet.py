@@ -149,7 +149,6 @@ class Post:
     messages: int = 0
     up: int = 0
     down: int = 0
-    names: int = 0
     cpu_s: float = 0.0
     slowest_s: float = 0.0
 
@@ -205,7 +204,6 @@ class Fleet:
         post = self.post
         post.messages, post.cpu_s, post.slowest_s = post.messages + 2, post.cpu_s + took, max(post.slowest_s, took)
         post.up, post.down = post.up + len(message), post.down + len(answer)
-        post.names += len(msgspec.msgpack.encode(grant.members))
         return msgspec.msgpack.decode(answer, type=Grant)
 
     def lose(self, count: int) -> None:
@@ -338,7 +336,6 @@ def show(outcome: Outcome) -> None:
     print(f"  messages              {post.messages / seconds:,.0f} per second")
     print(f"  bytes                 {(post.up + post.down) / seconds:,.0f} per second")
     print(f"    per report / grant  {2 * post.up / post.messages:,.0f} / {2 * post.down / post.messages:,.0f}")
-    print(f"    names of members    {2 * post.names / post.messages:,.0f} of a grant")
     print(f"  coordinator           {1e3 * outcome.cpu_per_round:.1f} ms CPU per second,", end=" ")
     print(f"{2e6 * post.cpu_s / post.messages:.0f} µs per report, the slowest {1e3 * post.slowest_s:.1f} ms")
     for loss in outcome.losses:
@@ -352,15 +349,14 @@ def arithmetic(outcome: Outcome, shards: int = 1000, hours: float = 24.0) -> Non
     """From what was measured to 10¹⁰ sources; nothing below was run."""
     total, post = 1e10, outcome.post
     reports = post.messages / 2
-    report, grant = post.up / reports, (post.down - post.names) / reports
-    names = post.names / reports / outcome.shards * shards
+    report, grant = post.up / reports, post.down / reports
     fetches = total / (hours * 3600.0)
     memory, cpu = total * LIVE_BYTES, post.cpu_s / reports * shards
     print(f"\n10¹⁰ sources by arithmetic: {shards:,} shards, a fetch of each source every {hours:.0f} h on average")
     print(f"  memory                {memory / 1e12:,.1f} TB, {memory / shards / 1e9:.0f} GB per shard;", end=" ")
     print(f"calendars are {total * BYTES_PER_SOURCE / 1e9:,.0f} GB of it")
-    print(f"  coordinator           {2 * shards:,} messages/s, {shards * (report + grant) / 1e6:.2f} MB/s and", end=" ")
-    print(f"{shards * names / 1e6:.1f} MB/s of members' names, {cpu:.2f} s CPU per second")
+    print(f"  coordinator           {2 * shards:,} messages/s, {shards * (report + grant) / 1e6:.2f} MB/s,", end=" ")
+    print(f"{cpu:.2f} s CPU per second")
     print(f"  lease renewals        {BUCKETS / 2:,.0f} rows/s in at most {shards / 2:,.0f} statements/s")
     print(f"  fetches               {fetches:,.0f}/s, {fetches / shards:,.0f}/s per shard")
     print(
