@@ -46,7 +46,7 @@ test-long: $(INSTALLED)
 	$(BIN)/python -m pytest -m long
 
 test-cluster: $(INSTALLED)
-	$(BIN)/python -m pytest -p no:xdist -m cluster -rs tests/fleet_faults
+	$(BIN)/python -m pytest -p no:xdist -m cluster -v -s -rs tests/fleet_faults
 
 check: lint types layers
 

@@ -92,6 +92,12 @@ class Tenures:
         assert tenure is not None
         return tenure
 
+    def left(self, shards: set[str], hosts: list[str], before: float, after: float) -> list[str]:
+        """Hosts that were with these shards and have not changed hands since."""
+        were = [host for host in hosts if self.of_host(host, before).shard in shards]
+        assert were, "they had nothing"
+        return [host for host in were if self.of_host(host, after) == self.of_host(host, before)]
+
     def strangers(self, log: list[Access]) -> list[tuple[Access, Tenure | None]]:
         """Requests to hosts that were another shard's at the time."""
         found = []

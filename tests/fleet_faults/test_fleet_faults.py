@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import pytest
 
 from fleet import Fleet, fleet
-from fleet_verdict import WORLD, Incident, as_before, employ_clerk
+from fleet_verdict import WORLD, Incident, Tenures, as_before, employ_clerk
 
 pytestmark = pytest.mark.cluster
 SHARDS = 3
@@ -60,7 +60,8 @@ def test_a_shard_sleeps_past_its_leases_and_wakes(crowd: Fleet) -> None:
     incident, sleeper = Incident(crowd), crowd.shard("shard-0").pid
     with _paused(sleeper):
         time.sleep(PAUSE_S)
-    incident.over()
+        incident.over()
+        assert Tenures(crowd).left({"shard-0"}, crowd.web.hosts, incident.began, incident.ended) == []
     as_before(incident, within_s=60.0)
 
 
