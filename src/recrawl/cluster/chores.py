@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import structlog
 
-from recrawl import wiring
 from recrawl.clock import Clock
 from recrawl.cluster.coordinator import Coordinator
 from recrawl.config import Config
-from recrawl.crawl.outlets import Outlets
 from recrawl.errors import StoreError
 from recrawl.store.base import Keep
 from recrawl.store.postgres import PostgresStore
+
+if TYPE_CHECKING:
+    from recrawl.crawl.outlets import Outlets
 
 ROUND_S = 1.0
 SWEEP_FIRST_S, SWEEP_S = 600.0, 86400.0
@@ -43,6 +45,8 @@ async def coordinate(coordinator: Coordinator, config: Config, store: PostgresSt
 
 async def _hand_on(config: Config, store: PostgresStore, clock: Clock) -> None:
     """What shards found, to the outlets; again from where they were after the store was away."""
+    from recrawl import wiring  # which takes seconds that a new coordinator does not have
+
     while (outlets := wiring.make_outlets(config, store, clock)).standing():
         try:
             await _deliver(outlets, clock)

@@ -204,10 +204,6 @@ class _Actor:
     """
 
     def __init__(self) -> None:
-        from recrawl import wiring
-
-        wiring.install_event_loop()
-        wiring.give_memory_back()
         self._over = threading.Event()
 
     def _begin(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -229,7 +225,11 @@ class ShardActor(_Actor):
     """One shard."""
 
     def __init__(self, name: str, config: Any, space: str) -> None:
+        from recrawl import wiring
+
         super().__init__()
+        wiring.install_event_loop()
+        wiring.give_memory_back()
         self._name = name
         self._shard: Any = None
         self._loop: Any = None
