@@ -144,8 +144,9 @@ class Coordinator:
         """Everything that is to be done once a second. What fails is done the next time."""
         try:
             self._trouble = self._refused_by()
-            if self._office.keep() and not self._trouble:
-                self._work()
+            epoch = self._office.keep()
+            if epoch and not self._trouble:
+                self._work(epoch)
         except StoreError as error:
             if not self._trouble:
                 self._log.warning("the store does not answer", reason=str(error))
@@ -155,23 +156,23 @@ class Coordinator:
         claimed = self._store.claimed()
         return f"the store is being crawled by {claimed}" if claimed else ""
 
-    def _work(self) -> None:
+    def _work(self, epoch: int) -> None:
         now = self._now()
-        self._heed_wish(now)
+        self._heed_wish(epoch, now)
         if self._wish is None:
             return
         self._place()
         self._staff(now)
         self._write_down(now)
 
-    def _heed_wish(self, now: float) -> None:
+    def _heed_wish(self, epoch: int, now: float) -> None:
         wish = boards.read_wish(self._store)
         if wish is None:
             return
         names = [shard_name(number) for number in range(wish.shards)]
         with self._lock:
-            if self._treasury is None or self._treasury.leader != self._office.epoch:
-                self._take_office(names, wish, now)
+            if self._treasury is None or self._treasury.leader != epoch:
+                self._take_office(epoch, names, wish, now)
             elif wish != self._wish:
                 self._treasury.budget, self._treasury.burst = wish.budget, wish.burst
                 self._roll.want(names, now)
@@ -181,12 +182,12 @@ class Coordinator:
             else:
                 self._ending = None
 
-    def _take_office(self, names: list[str], wish: Wish, now: float) -> None:
-        self._log.info("coordinating", epoch=self._office.epoch, shards=wish.shards)
+    def _take_office(self, epoch: int, names: list[str], wish: Wish, now: float) -> None:
+        self._log.info("coordinating", epoch=epoch, shards=wish.shards)
         self._treasury = Treasury(
             wish.budget,
             wish.burst,
-            leader=self._office.epoch,
+            leader=epoch,
             now=now,
             seconds=GRANT_S,
             cold_start=self._cold_start,

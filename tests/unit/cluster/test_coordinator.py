@@ -28,8 +28,10 @@ class Ledger:
         self.prices: list[Price] = []
         self.claimed_by: str | None = None
         self.away = False
+        self.slow_s = 0.0
 
     def note(self, name: str) -> bytes | None:
+        self.clock.advance(self.slow_s)
         return self.notes.get(name)
 
     def write_note(self, name: str, text: bytes | None) -> None:
@@ -149,6 +151,22 @@ def test_a_store_that_is_away_for_a_moment_stops_nothing(scene: Scene) -> None:
     scene.ledger.away = False
     scene.pass_round()
     assert scene.tell("shard-0") is not None
+
+
+def test_a_store_that_answers_after_the_office_ran_out_makes_it_forget_no_grant(scene: Scene) -> None:
+    scene.wish(2)
+    scene.coordinator.round()
+    first = scene.tell("shard-0", sources=5, newcomers=5)
+    scene.ledger.slow_s = LEASE_S + 0.1
+    scene.pass_round(0.1)
+    scene.ledger.slow_s = 0.0
+    assert scene.tell("shard-1", "2", sources=5, newcomers=5) is None
+    scene.pass_round(0.1)
+    second = scene.tell("shard-1", "2", sources=5, newcomers=5)
+    assert first is not None
+    assert second is not None
+    assert first.leader == second.leader == 1
+    assert first.rate + second.rate <= 10.0
 
 
 def test_it_stands_back_where_somebody_crawls_alone(scene: Scene) -> None:
