@@ -57,20 +57,23 @@ class Follower:
             await self._follow()
 
     async def _follow(self) -> None:
-        """Take in what changed. A source that comes back while its last visit is under way waits for the end of it."""
+        """Take in what changed. A source that comes back while its last visit is under way waits for the end of it.
+
+        Nothing counts as followed before all of it is read: whoever is interrupted begins again.
+        """
         revision, since = await self._clerk.ask(lambda store: store.revision()), self._revision
         back = [id for id in self._postponed if id not in self._under_way]
         if revision == since and not back:
             return
         edited, removed = await self._clerk.ask(lambda store: _edited(store, since, back))
-        self._revision = revision
         self._decider.dismiss(removed)
-        self._postponed.difference_update(back, removed)
-        self._postponed.update(each.id for each in edited if each.id in self._under_way and self._is_new(each))
-        edited = [source for source in edited if source.id not in self._postponed]
+        postponed = self._postponed.difference(back, removed)
+        postponed.update(each.id for each in edited if each.id in self._under_way and self._is_new(each))
+        edited = [source for source in edited if source.id not in postponed]
         fresh = [source.id for source in edited if self._is_new(source)]
         now = self._clock.now()
         progress, holds = await self._clerk.ask(lambda store: _past(store, fresh, now))
+        self._revision, self._postponed = revision, postponed
         await self._admit(edited, progress, holds)
 
     async def _admit(self, edited: list[Source], progress: dict[int, Progress], holds: list[Hold]) -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -213,6 +213,26 @@ def test_many_that_come_at_once_are_taken_in_by_portions(store: Shifting, monkey
             assert crawler._decider.slots.free_at("c.example") >= before
 
     asyncio.run(scene())
+
+
+def test_sources_whose_past_could_not_be_read_are_taken_in_the_next_time(
+    store: Shifting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with running(store, Web(), allotted=True) as crawler:
+            (new,) = store.add([Source(url="http://c.example/", kind="feed")])
+            with monkeypatch.context() as away:
+                away.setattr(store, "progress", _away)
+                with pytest.raises(StoreError):
+                    await crawler.refresh()
+            await crawler.refresh()
+            assert crawler._decider.knows(new.id)
+
+    asyncio.run(scene())
+
+
+def _away(*_: object) -> NoReturn:
+    raise StoreError("the server went away")
 
 
 def test_a_source_that_comes_back_during_its_visit_waits_for_the_end_of_it(store: Shifting) -> None:
