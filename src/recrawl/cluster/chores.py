@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import structlog
@@ -10,7 +11,7 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.cluster.coordinator import Coordinator
 from recrawl.config import Config
-from recrawl.errors import StoreError
+from recrawl.errors import RecrawlError, StoreError
 from recrawl.store.base import Keep
 from recrawl.store.postgres import PostgresStore
 
@@ -44,14 +45,21 @@ async def coordinate(coordinator: Coordinator, config: Config, store: PostgresSt
 
 
 async def _hand_on(config: Config, store: PostgresStore, clock: Clock) -> None:
-    """What shards found, to the outlets; again from where they were after the store was away."""
-    from recrawl import wiring  # which takes seconds that a new coordinator does not have
+    """What shards found, to the outlets; again from where they were after the store or the place was away."""
+    await asyncio.to_thread(import_module, "recrawl.wiring")  # seconds that a new coordinator does not have
+    from recrawl import wiring
 
-    while (outlets := wiring.make_outlets(config, store, clock)).standing():
+    said = ""
+    while True:
         try:
+            outlets = wiring.make_outlets(config, store, clock)
+            if not outlets.standing():
+                return
             await _deliver(outlets, clock)
-        except StoreError as error:
-            _LOG.warning("nothing is handed on: the store does not answer", reason=str(error))
+        except RecrawlError as error:
+            if str(error) != said:
+                _LOG.error("nothing is handed on", reason=str(error))
+            said = str(error)
         await clock.sleep(ROUND_S)
 
 
