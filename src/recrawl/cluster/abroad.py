@@ -67,6 +67,8 @@ class Abroad:
         self._lenders[loan] = owner
         loop = asyncio.get_running_loop()
         turn = await loop.run_in_executor(self._asking, self._neighbours.borrow, owner, url, loan, delay_s)
+        if turn is None or turn.refused:
+            del self._lenders[loan]  # there is nothing to give back
         return turn or Turn(refused=f"{owner}, which has its domain, does not answer", wait_s=ASK_AGAIN_S)
 
     def leave(self, url: str, loan: str, said: Said) -> None:
