@@ -97,12 +97,11 @@ class Shard:
         duties = [asyncio.create_task(self._keep_for_ever()), asyncio.create_task(self._talk_for_ever())]
         crawling = asyncio.create_task(self.crawler.run())
         try:
-            await asyncio.wait([crawling, *duties], return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait([crawling, *duties], return_when=asyncio.FIRST_COMPLETED)
             self.crawler.stop()
             await crawling
-            for duty in duties:
-                if duty.done():
-                    duty.result()
+            for each in ended:
+                each.result()
         finally:
             for duty in duties:
                 duty.cancel()
@@ -173,6 +172,7 @@ class Shard:
             asked = self._clock.now()
             changed = bool(await self._with_leases(self._slice.renew))
             self._renewed = asked
+            self._put_in_force()
         missing, surplus = mine - self._slice.held, self._slice.held - mine - self._slice.retiring
         if missing:
             changed |= bool(await self._with_leases(lambda: self._slice.acquire(missing)))
