@@ -256,8 +256,15 @@ def authority_of(url: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def domain_of(authority: str) -> str:
-    """What its owner registered; addresses and local names as they are."""
-    host = urlsplit(f"//{authority}").hostname or authority
+    """What its owner registered; addresses, local names and what is no name at all as they are.
+
+    >>> domain_of("www.example.co.uk:8080"), domain_of("[nowhere")
+    ('example.co.uk', '[nowhere')
+    """
+    try:
+        host = urlsplit(f"//{authority}").hostname or authority
+    except ValueError:
+        return authority
     if addresses.is_localhost(host) or addresses.literal(host) is not None:
         return authority
     return str(_suffixes().privatesuffix(host) or host)
