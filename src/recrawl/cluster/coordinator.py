@@ -11,7 +11,7 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -49,8 +49,8 @@ class Hands(Protocol):
         """Start one, and return before it runs."""
         ...
 
-    def end(self, name: str) -> None:
-        """End one; it has nothing any more."""
+    def end(self, names: Collection[str]) -> None:
+        """End some, which have nothing any more, in a time that does not grow with their number."""
         ...
 
 
@@ -215,19 +215,18 @@ class Coordinator:
         with self._lock:
             done = self._roll.surplus(now)
             unheard = [name for name in running if name not in self._roll.wanted and self._roll.entry(name) is None]
-        for name in [*done, *unheard]:
-            self._hands.end(name)
-            with self._lock:
-                self._roll.forget(name)
+        self._end({*done, *unheard})
         if self._ending is not None and (not running or now - self._ending > WIND_DOWN_S):
-            self._finish(running)
+            self._end(running)
+            self.finished = True
 
-    def _finish(self, running: set[str]) -> None:
-        for name in running:
-            self._hands.end(name)
-            with self._lock:
+    def _end(self, names: set[str]) -> None:
+        if not names:
+            return
+        self._hands.end(names)
+        with self._lock:
+            for name in names:
                 self._roll.forget(name)
-        self.finished = True
 
     @property
     def in_office(self) -> bool:

@@ -14,7 +14,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
@@ -75,8 +75,9 @@ def connect(address: str) -> str:
         context = ray().init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError, RuntimeError) as error:
         where = "here" if address == "auto" else f"at {address}"
+        said = (str(error) or type(error).__name__).strip().partition("\n")[0]
         raise FleetError(
-            f"no Ray answers {where} ({str(error).strip().splitlines()[0]}): start one with `ray start --head`, "
+            f"no Ray answers {where} ({said}): start one with `ray start --head`, "
             "name it with --address, or use --local"
         ) from error
     return str(getattr(context, "address_info", {}).get("address", address))
@@ -187,14 +188,14 @@ class RayHands:
             scheduling_strategy="SPREAD",
         ).remote(name, self._config, self._space)
 
-    def end(self, name: str) -> None:
-        """Let it finish what is under way, and end it."""
-        handle = _actor(name, self._space)
-        if handle is None:
-            return
-        with suppress(Exception):  # it may be dead, hung or cut off: it is ended all the same
-            ray().get(handle.stop.options(concurrency_group=QUICK).remote(), timeout=END_S)
-        ray().kill(handle, no_restart=True)
+    def end(self, names: Collection[str]) -> None:
+        """Let them finish what is under way, all at the same time, and end them."""
+        handles = [handle for name in names if (handle := _actor(name, self._space)) is not None]
+        with suppress(Exception):  # some may be dead, hung or cut off: they are ended all the same
+            stopping = [handle.stop.options(concurrency_group=QUICK).remote() for handle in handles]
+            ray().wait(stopping, num_returns=len(stopping), timeout=END_S)
+        for handle in handles:
+            ray().kill(handle, no_restart=True)
 
 
 class _Actor:
@@ -298,11 +299,17 @@ async def _be_coordinator(actor: CoordinatorActor, config: Any, space: str) -> N
 
 def _patiently_opened(url: str) -> Any:
     """The store, once it is there."""
+    import structlog
+
     from recrawl.errors import StoreError
     from recrawl.store.postgres import PostgresStore
 
+    said = ""
     while True:
         try:
             return PostgresStore(url, timeout_s=10.0)
-        except StoreError:
+        except StoreError as error:
+            if str(error) != said:
+                structlog.get_logger("recrawl.fleet").warning("waiting for the store", reason=str(error))
+            said = str(error)
             time.sleep(1.0)

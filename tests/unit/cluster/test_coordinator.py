@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 import pytest
@@ -88,8 +88,8 @@ class Hands:
     def start(self, name: str) -> None:
         self.names.add(name)
 
-    def end(self, name: str) -> None:
-        self.names.discard(name)
+    def end(self, names: Collection[str]) -> None:
+        self.names.difference_update(names)
 
 
 class Scene:
