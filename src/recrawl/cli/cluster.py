@@ -5,6 +5,7 @@ Only `up` talks to Ray. The others read what the fleet keeps in the store, and w
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -28,6 +29,8 @@ START_S = 180.0
 """Until the shards work: the first time on a machine they compile."""
 STOP_S = 60.0
 LOOK_S = 1.0
+AWAY_S = 300.0
+"""For so long whoever started a fleet waits for its coordinator, or the store, to come back."""
 
 
 @click.group(name="cluster", cls=Suggesting, short_help="A fleet of crawlers over one PostgreSQL store.")
@@ -74,7 +77,7 @@ def up(
         try:
             _await_work(config, store, shards)
             if ends or follow:
-                _follow(store, seconds)
+                _follow(store, seconds, AWAY_S)
         except KeyboardInterrupt:
             click.echo("ending the fleet: what is under way is finished" if ends else "the fleet goes on", err=True)
         if ends:
@@ -255,16 +258,21 @@ def _until(happened: Callable[[], bool], at_most_s: float) -> bool:
     return True
 
 
-def _follow(store: PostgresStore, seconds: float | None) -> None:
-    """Show the fleet until it ends, or for so long."""
+def _follow(store: PostgresStore, seconds: float | None, patience_s: float = 0.0) -> None:
+    """Show the fleet until it ends or nothing is heard of it for `patience_s`, or for so many seconds."""
     from recrawl.cli.fleet import shown
-    from recrawl.cluster.board import is_up, read_board
+    from recrawl.cluster.board import STALE_S, read_board
 
-    last = None if seconds is None else time.monotonic() + seconds
+    last = math.inf if seconds is None else time.monotonic() + seconds
+    board: Board | None = None
     with shown() as draw:
-        while last is None or time.monotonic() < last:
-            board = read_board(store)
-            if board is None or not is_up(board, time.time()):
+        while time.monotonic() < last:
+            try:
+                board = read_board(store)
+            except StoreError:
+                if board is None or not patience_s:
+                    raise
+            if board is None or board.ended or time.time() - board.at > max(STALE_S, patience_s):
                 click.echo("the fleet has ended", err=True)
                 return
             draw(board, time.time())

@@ -6,11 +6,13 @@ import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from recrawl.cli import run
+from recrawl.cli import cluster, run
 from recrawl.cli.fleet import show, shown
 from recrawl.cluster.board import Board, ShardLine
+from recrawl.errors import StoreError
 
 ADDRESS = "postgresql://nobody@127.0.0.1:1/nothing"
 
@@ -96,3 +98,36 @@ def test_events_on_standard_output_are_refused(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "recrawl.toml").write_text(f'store = "{ADDRESS}"\n[outlets]\nevents = "-"\n')
     assert run(["cluster", "up", "--local", "--config", str(tmp_path / "recrawl.toml")]) == 2
     assert "standard output" in capsys.readouterr().err
+
+
+class Answers:
+    """A store whose board is what comes next; an error is raised."""
+
+    def __init__(self, *boards: Board | StoreError) -> None:
+        self.boards = list(boards)
+
+    def note(self, name: str) -> bytes:
+        board = self.boards.pop(0)
+        if isinstance(board, StoreError):
+            raise board
+        return msgspec.json.encode(board)
+
+
+def test_whoever_started_a_fleet_waits_for_its_store_and_coordinator(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster.time, "sleep", lambda _: None)
+    monkeypatch.setattr(cluster.time, "time", lambda: 1100.0)
+    away = StoreError("the server does not answer")
+    store = Answers(board(), away, board(), board(ended=True))
+    cluster._follow(store, None, cluster.AWAY_S)  # type: ignore[arg-type]
+    assert store.boards == []
+    assert "the fleet has ended" in capsys.readouterr().err
+
+
+def test_whoever_looks_at_a_fleet_is_told_that_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cluster.time, "time", lambda: 1100.0)
+    cluster._follow(Answers(board()), None)  # type: ignore[arg-type]
+    assert "the fleet has ended" in capsys.readouterr().err
