@@ -29,7 +29,8 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
         price: at which demand was counted; NaN where the coordinator has not told one yet
         own_price: what its last token bought
         backlog: tokens it would take to crawl everything whose index is above `price` now
-        newcomers: sources never crawled that wait
+        newcomers: sources never crawled that wait; where all sources have gone, the visits to them that are under way:
+            what these still need has to come from somewhere before their buckets can go
         dearest: what its dearest crawl costs
         sources, hosts, buckets: how many it has
         spent: tokens since its life began

@@ -226,6 +226,7 @@ class Shard:
         left = self._grant_until - now
         self._count_spend(now)
         survey = crawler.survey(grant.price, now)
+        newcomers = survey.newcomers or (0 if survey.sources else len(crawler.under_way()))
         return Report(
             shard=self.name,
             life=self.life,
@@ -242,9 +243,9 @@ class Shard:
             price=grant.price,
             own_price=crawler.price,
             backlog=survey.backlog,
-            newcomers=survey.newcomers,
+            newcomers=newcomers,
             dearest=crawler.dearest,
-            sources=survey.sources + survey.newcomers,
+            sources=survey.sources + newcomers,
             hosts=crawler.hosts,
             buckets=len(self._slice.held),
             spent=crawler.purse.spent,
