@@ -267,9 +267,10 @@ class Shard:
             self._paid = (now, spent)
 
     def _able(self) -> float:
-        """What could be spent: anything, unless tokens lie about unspent."""
+        """What could be spent: anything, unless tokens lie about unspent. Those for half a crawl do not."""
         purse = self.crawler.purse
-        unspent = purse.burst > 0.0 and purse.available() >= FULL * purse.burst
+        much = max(FULL * purse.burst, min(self.crawler.dearest, purse.burst))
+        unspent = purse.burst > 0.0 and purse.available() >= much
         return ABLE_MORE * self._spend if unspent else math.inf
 
     def _why_nothing(self, left: float) -> str:
