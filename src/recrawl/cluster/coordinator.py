@@ -78,12 +78,21 @@ class Coordinator:
     """One candidate for the office, and its work while it holds it.
 
     Parameters
+        now: Unix seconds, never running backwards
         cold_start: share of the budget kept for sources never crawled
-        now: seconds, never running backwards
+        steady: seconds that nobody can set forwards, by which grants run out; by default `now`
     """
 
-    def __init__(self, store: Ledger, hands: Hands, now: Callable[[], float], cold_start: float = 0.5) -> None:
+    def __init__(
+        self,
+        store: Ledger,
+        hands: Hands,
+        now: Callable[[], float],
+        cold_start: float = 0.5,
+        steady: Callable[[], float] | None = None,
+    ) -> None:
         self._store, self._hands, self._now, self._cold_start = store, hands, now, cold_start
+        self._steady = steady or now
         self.name = f"process {os.getpid()} on {socket.gethostname()}"
         self._office = Office(store, self.name, now)
         self._lock = threading.Lock()
@@ -118,7 +127,7 @@ class Coordinator:
                 self._sums[2] + gained.failed,
             ]
             members, roll = self._called(now)
-            grant = treasury.hear(report, now, members)
+            grant = treasury.hear(report, self._steady(), members)
             if members and report.roll == roll:
                 grant.members = None
             answer = msgspec.msgpack.encode(grant)
@@ -188,7 +197,7 @@ class Coordinator:
             wish.budget,
             wish.burst,
             leader=epoch,
-            now=now,
+            now=self._steady(),
             seconds=GRANT_S,
             cold_start=self._cold_start,
             vacant_s=self._office.vacant_s,

@@ -290,7 +290,8 @@ async def _be_coordinator(actor: CoordinatorActor, config: Any, space: str) -> N
     clock = SystemClock()
     store = await asyncio.to_thread(_patiently_opened, config.store)
     try:
-        actor._coordinator = Coordinator(store, RayHands(config, space), clock.now, config.cold_start)
+        hands = RayHands(config, space)
+        actor._coordinator = Coordinator(store, hands, clock.now, config.cold_start, steady=time.monotonic)
         await coordinate(actor._coordinator, config, store, clock)
     finally:
         await asyncio.to_thread(store.close)

@@ -169,6 +169,19 @@ def test_a_store_that_answers_after_the_office_ran_out_makes_it_forget_no_grant(
     assert first.rate + second.rate <= 10.0
 
 
+def test_a_clock_that_is_set_forwards_ends_no_grant(scene: Scene) -> None:
+    steady = ManualClock(0.0)
+    scene.coordinator = Coordinator(scene.ledger, scene.hands, scene.clock.now, steady=steady.now)
+    scene.wish(2)
+    scene.coordinator.round()
+    first = scene.tell("shard-0", sources=5, newcomers=5)
+    scene.pass_round(3600.0)
+    second = scene.tell("shard-1", "2", sources=5, newcomers=5)
+    assert first is not None
+    assert second is not None
+    assert first.rate + second.rate <= 10.0
+
+
 def test_it_stands_back_where_somebody_crawls_alone(scene: Scene) -> None:
     scene.ledger.claimed_by = "process 1 on here"
     scene.wish(1)
