@@ -67,9 +67,12 @@ class Abroad:
         self._lenders[loan] = owner
         loop = asyncio.get_running_loop()
         turn = await loop.run_in_executor(self._asking, self._neighbours.borrow, owner, url, loan, delay_s)
-        if turn is None or turn.refused:
-            del self._lenders[loan]  # there is nothing to give back
-        return turn or Turn(refused=f"{owner}, which has its domain, does not answer", wait_s=ASK_AGAIN_S)
+        if turn is None:
+            self.leave(url, loan, Said())  # it may have been lent, and the answer lost
+            return Turn(refused=f"{owner}, which has its domain, does not answer", wait_s=ASK_AGAIN_S)
+        if turn.refused:
+            self._lenders.pop(loan, None)
+        return turn
 
     def leave(self, url: str, loan: str, said: Said) -> None:
         """Give the turn back, without waiting."""
