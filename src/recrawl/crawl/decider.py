@@ -301,8 +301,7 @@ class Decider:
         if source is None or not self._here(number):
             return
         before = self._sources[number]
-        twin = self._by_url.get(source.url)
-        if source.url != before.url and twin is not None and twin != number:
+        if source.url != before.url and (settled.taken or self._by_url.get(source.url, number) != number):
             source = msgspec.structs.replace(
                 source, url=before.url, state="retired", note=f"moved to {source.url}, which is in the catalogue"
             )

@@ -63,6 +63,7 @@ class Visit:
         unseen: those of them nobody has seen before
         renamed: the ids of its items have proved worthless: `keys` are made of links (`crawl.renaming`)
         previous: the text of the page as it was, where it changed
+        taken: the address it has moved to is another source's already
         size: of the document in bytes
         alone: no other large document is read until this one is stored
     """
@@ -76,6 +77,7 @@ class Visit:
     unseen: set[int] = field(default_factory=set)
     renamed: bool = False
     previous: str = ""
+    taken: bool = False
     size: int = 0
     alone: bool = False
 

@@ -119,19 +119,28 @@ class Registrar:
 
 
 def look_up(store: Store, visits: list[Visit]) -> None:
-    """What settling needs to know from the store: which items are new, what a changed page looked like."""
+    """What settling needs to know from the store: which items are new, what a page was, who is where."""
     listed = []
     for visit in visits:
         known = set(keys_in(visit.intent.progress.listing))
         listed.append((visit.intent.source.id, [key for key in visit.keys if key not in known]))
     for visit, unseen in zip(visits, store.unseen(listed), strict=True):
-        visit.unseen = unseen
+        visit.unseen, visit.taken = unseen, _moves_onto_another(store, visit)
         if renaming.suspected(visit):
             _recognise(store, visit)
         before, findings = visit.intent.progress.digest, visit.findings
         if findings is not None and findings.kind == "page" and before and findings.digest != before:
             versions = store.versions(visit.intent.source.id, limit=1)
             visit.previous = versions[0].text if versions else ""
+
+
+def _moves_onto_another(store: Store, visit: Visit) -> bool:
+    """Whether the address it was seen to move to before is another source's, whoever crawls that one."""
+    moved, source = visit.delivery.moved_to, visit.intent.source
+    if not moved or moved != visit.intent.progress.moved_to:
+        return False
+    twin = store.source(moved)
+    return twin is not None and twin.id != source.id
 
 
 def _recognise(store: Store, visit: Visit) -> None:

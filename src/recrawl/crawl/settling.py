@@ -51,11 +51,17 @@ class Lesson:
 
 @dataclass(slots=True)
 class Settled:
-    """What a visit leads to; `hold_until` is when its source may be fetched again at the earliest."""
+    """What a visit leads to.
+
+    Parameters
+        hold_until: when its source may be fetched again at the earliest
+        taken: if it has moved, then to an address that is another source's already
+    """
 
     settlement: Settlement
     lesson: Lesson
     hold_until: float
+    taken: bool = False
 
 
 def settle(visit: Visit, terms: Terms) -> Settled:
@@ -331,7 +337,7 @@ def _settled(
         children=children,
         events=said,
     )
-    return Settled(settlement, lesson, until)
+    return Settled(settlement, lesson, until, visit.taken)
 
 
 def _moved(source: Source, url: str) -> tuple[Source, bool]:

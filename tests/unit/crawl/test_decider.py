@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,7 @@ from recrawl.crawl.decider import Decider
 from recrawl.crawl.findings import Findings
 from recrawl.crawl.intents import Intent, Visit
 from recrawl.crawl.politeness import Slots
+from recrawl.crawl.registrar import look_up
 from recrawl.crawl.transport import Response
 from recrawl.store.base import Hold, Progress, Source
 from recrawl.store.sqlite import SqliteStore
@@ -160,3 +163,19 @@ def test_visits_teach_as_of_when_they_were_made(decider: Decider) -> None:
     settlements = decider.settle(visits, NOW + 3600.0)
     for visit, settlement in zip(visits, settlements, strict=True):
         assert decider.policy.desk.last[visit.intent.number] == pytest.approx(settlement.progress.last, abs=0.05)
+
+
+# -- moves
+
+
+def test_a_source_that_moves_onto_one_that_somebody_else_crawls_is_retired(decider: Decider, tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "whole.db")) as store:
+        store.add([Source(url="https://a.example/1"), Source(url="https://b.example/2")])
+        decider.admit([source(1)], NOW, [past(1, moved_to="https://b.example/2", moved_seen=1)])
+        (intent,) = decider.choose(NOW + DELAY_S, 1.0)
+        visit = answered(intent, NOW + DELAY_S)
+        visit.delivery = dataclasses.replace(visit.delivery, moved_to="https://b.example/2")
+        look_up(store, [visit])
+    (settlement,) = decider.settle([visit], NOW + DELAY_S)
+    assert settlement.source is not None
+    assert (settlement.source.url, settlement.source.state) == ("https://a.example/1", "retired")
