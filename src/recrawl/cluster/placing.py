@@ -7,7 +7,7 @@ only the buckets of those move, and everybody finds the same owner from the list
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -52,11 +52,6 @@ def buckets_of(member: str, members: Sequence[str]) -> set[int]:
 def scope(bucket: int) -> str:
     """The name of a bucket's lease."""
     return f"bucket/{bucket:04d}"
-
-
-def placed(sources: Iterable[tuple[int, str]]) -> list[tuple[int, int]]:
-    """The bucket of each (id, URL)."""
-    return [(id, bucket_of(url)) for id, url in sources]
 
 
 def _weight(bucket: int, name: str) -> int:

@@ -238,11 +238,6 @@ class Treasury:
         """Tokens per second spent by the shards heard of lately, smoothed over a few seconds."""
         return math.fsum(account.spend for account in self._present())
 
-    def rate_of(self, shard: str) -> float:
-        """Tokens per second last granted to a shard's present life; 0 if that has run out."""
-        account = self._current.get(shard)
-        return 0.0 if account is None else account.granted
-
     def forget(self, life: str) -> None:
         """This life has ended for certain: its process is gone, and whatever it believed in is free at once."""
         account = self._accounts.pop(life, None)
