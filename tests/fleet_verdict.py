@@ -6,6 +6,7 @@ of the very statement. All clocks are this machine's.
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ EXECUTE FUNCTION fleet.note_tenure();
 CREATE TRIGGER written AFTER INSERT ON fleet.crawls FOR EACH ROW EXECUTE FUNCTION fleet.note_writing();
 """
 WORLD = ("--rate-spread", 0.3, "--forbidden", 0.02)
-"""Sources so much alike that each is worth a visit every few seconds."""
+SETTINGS = 'max_age = "20s"'
+"""Every source is visited again soon, also those that are not worth it at the price."""
 WINDOW_S, BACK = 10.0, 0.9
 """Spend is back when every later window of this length has at least this part of the budget."""
 CALM_S = 10.0
@@ -149,6 +151,7 @@ class Incident:
         self.visited = {access.source for access in crowd.web.log()} - {None}
         self.began = time.time()
         self.ended = self.began
+        self.pulse = Pulse(crowd)
 
     def over(self) -> None:
         """The cause is gone."""
@@ -164,6 +167,7 @@ class Incident:
             works = all_work(self.crowd.board())
             if works and not unseen and now - max(low, self.ended) > CALM_S:
                 self.crowd.web.set_faults(HOLDS)
+                self.pulse.over.set()
                 return max(low - self.began, 0.0)
             assert now - self.began < at_most_s, (
                 f"not as before {at_most_s:g} s after: {len(unseen)} sources not visited again, spend was low "
@@ -181,12 +185,47 @@ class Incident:
         found: dict[str, Any] = {
             "lost": sorted(self.crawls - crowd.crawled()),
             "miscounted": crowd.miscounted(),
-            "rules": crowd.broken_rules(log),
+            "rules": self.broken_rules(log),
             "strangers": tenures.strangers(since),
             "late writings": tenures.late_writings(crowd),
             "unexplained switches": {host: n for host, n in switches.items() if n > grown[host]},
         }
         return {name: what for name, what in found.items() if what}
+
+    def broken_rules(self, log: list[Access]) -> dict[str, list[Any]]:
+        """Since the beginning; what the web read after a standstill of its own is no evidence against the budget."""
+        found = {
+            name: [each for each in broken if _when(each) >= self.began]
+            for name, broken in self.crowd.broken_rules(log).items()
+        }
+        found["budget"] = [each for each in found.get("budget", []) if not self.pulse.stood_still(each.start)]
+        return {name: broken for name, broken in found.items() if broken}
+
+
+class Pulse(threading.Thread):
+    """Asks the web something small all the time: it reads requests as late as it answers this."""
+
+    def __init__(self, crowd: Fleet) -> None:
+        super().__init__(daemon=True)
+        self.over = threading.Event()
+        self._web, self._late = crowd.web, list[tuple[float, float]]()
+        self.start()
+
+    def run(self) -> None:
+        """Until told that it is over."""
+        while not self.over.wait(0.2):
+            asked = time.time()
+            try:
+                self._web.ask("faults")
+            except OSError:  # it is gone
+                return
+            answered = time.time()
+            if answered - asked > LATE_S:
+                self._late.append((asked, answered))
+
+    def stood_still(self, moment: float) -> bool:
+        """Whether the web had just not been reading for a while."""
+        return any(asked <= moment <= answered + LATE_S for asked, answered in self._late)
 
 
 def last_low(log: list[Access], since: float, until: float, rate: float) -> float:
@@ -208,6 +247,12 @@ def as_before(incident: Incident, within_s: float) -> None:
     print(f"\nspend was back {took:.1f} s after the fault began, which lasted {lasted:.1f} s")
     assert incident.wrongs() == {}
     assert took <= within_s
+
+
+def _when(broken: Any) -> float:
+    """When a rule was broken: by a request, the second of a pair, or a request with a reason."""
+    last = broken if isinstance(broken, Access) else [each for each in broken if isinstance(each, Access)][-1]
+    return float(last.start)
 
 
 def _scope_of(host: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from fleet import Fleet, Ground, fleet
-from fleet_verdict import LATE_S, WORLD, Incident, Tenures, all_work, as_before, employ_clerk
+from fleet_verdict import LATE_S, SETTINGS, WORLD, Incident, Tenures, all_work, as_before, employ_clerk
 from namespaces import MANAGEMENT, WEB, Cables, two_machines
 from recrawl.cluster.shard import LEASE_S
 
@@ -53,7 +53,7 @@ class Split:
 @pytest.fixture(scope="module")
 def split(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
     folder = tmp_path_factory.mktemp("cut")
-    with two_machines() as cables, fleet(folder, nodes=1, world=WORLD, ground=GROUND) as crowd:
+    with two_machines() as cables, fleet(folder, nodes=1, world=WORLD, settings=SETTINGS, ground=GROUND) as crowd:
         employ_clerk(crowd)
         crowd.up(1)  # the coordinator is on the near side: there is no other yet
         crowd.nodes.add(f"{MANAGEMENT}.2", cables.far)
@@ -67,13 +67,13 @@ def split(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
 
 def test_a_node_is_cut_off_past_its_leases(split: Split) -> None:
     incident, there = _cut(split, CUT_S)
-    as_before(incident, within_s=60.0)
+    as_before(incident, within_s=CUT_S + 60.0)
     _each_life_kept_to_its_own(incident, there)
 
 
 def test_a_node_is_cut_off_for_so_long_that_its_shards_are_started_elsewhere(split: Split) -> None:
     incident, there = _cut(split, LONG_CUT_S)
-    as_before(incident, within_s=60.0)
+    as_before(incident, within_s=LONG_CUT_S + 60.0)
     _each_life_kept_to_its_own(incident, there)
     assert split.far_shards() == set()
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import pytest
 
 from fleet import Fleet, fleet
-from fleet_verdict import WORLD, Incident, Tenures, as_before, employ_clerk
+from fleet_verdict import SETTINGS, WORLD, Incident, Tenures, as_before, employ_clerk
 
 pytestmark = pytest.mark.cluster
 SHARDS = 3
@@ -28,7 +28,7 @@ AWAY_S = 30.0
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    with fleet(tmp_path_factory.mktemp("faults"), nodes=2, world=WORLD) as made:
+    with fleet(tmp_path_factory.mktemp("faults"), nodes=2, world=WORLD, settings=SETTINGS) as made:
         employ_clerk(made)
         made.up(SHARDS)
         made.until(lambda board: all(shard.newcomers == 0 for shard in board.shards), at_most_s=90.0)
@@ -40,20 +40,20 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 def test_a_shard_is_killed(crowd: Fleet) -> None:
     incident = Incident(crowd)
     os.kill(crowd.shard("shard-1").pid, signal.SIGKILL)
-    as_before(incident, within_s=60.0)
+    as_before(incident, within_s=90.0)
 
 
 def test_the_coordinator_is_killed(crowd: Fleet) -> None:
     incident = Incident(crowd)
     os.kill(crowd.coordinator(), signal.SIGKILL)
-    as_before(incident, within_s=60.0)
+    as_before(incident, within_s=90.0)
 
 
 def test_a_shard_and_the_coordinator_are_killed_at_once(crowd: Fleet) -> None:
     incident = Incident(crowd)
     os.kill(crowd.shard("shard-2").pid, signal.SIGKILL)
     os.kill(crowd.coordinator(), signal.SIGKILL)
-    as_before(incident, within_s=60.0)
+    as_before(incident, within_s=90.0)
 
 
 def test_a_shard_sleeps_past_its_leases_and_wakes(crowd: Fleet) -> None:
@@ -62,7 +62,7 @@ def test_a_shard_sleeps_past_its_leases_and_wakes(crowd: Fleet) -> None:
         time.sleep(PAUSE_S)
         incident.over()
         assert Tenures(crowd).left({"shard-0"}, crowd.web.hosts, incident.began, incident.ended) == []
-    as_before(incident, within_s=60.0)
+    as_before(incident, within_s=90.0)
 
 
 def test_the_coordinator_sleeps_and_wakes(crowd: Fleet) -> None:
@@ -70,7 +70,7 @@ def test_the_coordinator_sleeps_and_wakes(crowd: Fleet) -> None:
     with _paused(crowd.coordinator()):
         time.sleep(PAUSE_S)
     incident.over()
-    as_before(incident, within_s=PAUSE_S + 45.0)
+    as_before(incident, within_s=PAUSE_S + 60.0)
 
 
 def test_the_database_is_away(crowd: Fleet) -> None:
@@ -85,7 +85,7 @@ def test_the_database_is_away(crowd: Fleet) -> None:
 def test_a_node_is_killed(crowd: Fleet) -> None:
     incident = Incident(crowd)
     crowd.nodes.kill(crowd.node_of(crowd.shard("shard-0").pid))
-    as_before(incident, within_s=90.0)
+    as_before(incident, within_s=120.0)
     crowd.nodes.add()
 
 
