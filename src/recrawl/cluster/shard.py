@@ -83,6 +83,7 @@ class Shard:
         self._grant_until = -math.inf
         self._members: tuple[str, ...] = ()
         self._renewed = -math.inf
+        self._followed: frozenset[int] = frozenset()
         self._paid = (clock.now(), 0.0)
         self._spend = 0.0
         self._trouble = ""
@@ -167,23 +168,37 @@ class Shard:
         if self._clock.now() >= self._grant_until:
             return
         mine = buckets_of(self.name, self._members)
-        changed = False
         if self._clock.now() - self._renewed >= RENEW_S:
             asked = self._clock.now()
-            changed = bool(await self._with_leases(self._slice.renew))
+            await self._with_leases(self._slice.renew)
             self._renewed = asked
             self._put_in_force()
+        if self._followed - self._slice.held:
+            await self._follow()
         missing, surplus = mine - self._slice.held, self._slice.held - mine - self._slice.retiring
-        if missing:
-            changed |= bool(await self._with_leases(lambda: self._slice.acquire(missing)))
+        if missing and not self._leftovers():
+            await self._with_leases(lambda: self._slice.acquire(missing))
         if surplus:
             self._slice.retire(surplus)
-            changed = True
         self._abroad.members(self._members)
-        if changed:
-            await self.crawler.refresh()
+        if surplus or self._followed != self._slice.held:
+            await self._follow()
             self._put_in_force()
         await self._hand_over()
+
+    async def _follow(self) -> None:
+        """Let the crawler see which buckets there are."""
+        held = self._slice.held
+        await self.crawler.refresh()
+        self._followed = held
+
+    def _leftovers(self) -> bool:
+        """Whether visits are under way to sources whose buckets were lost.
+
+        What such a visit builds on is out of date once another has had the bucket: nothing is taken before it is over,
+        and before the crawler has forgotten what it knew.
+        """
+        return any(self._slice.bucket_of(source) is None for source in self.crawler.under_way())
 
     async def _hand_over(self) -> None:
         """Let go of what is another's once no visit to it is under way."""
