@@ -9,6 +9,7 @@
     ├── ConfigError                  a settings file is wrong: which file, which line
     ├── StoreError                   the store cannot be opened, read or written: why, and what to do
     │   ├── StoreFullError           there is no space left: stop fetching, nothing of the last write was kept
+    │   ├── StoreVersionError        something in it was written by another version of recrawl
     │   └── StoreTakenError          another has become the one that writes: stop, it will not get better
     ├── FleetError                   the machines of a fleet cannot be reached: where, and what to do
     ├── TransportError               a request without a usable answer (drawn in crawl.transport)
@@ -55,6 +56,10 @@ class StoreError(RecrawlError):
 
 class StoreFullError(StoreError):
     """There is no space left for the store; the write that found out left nothing behind."""
+
+
+class StoreVersionError(StoreError):
+    """Something in the store was written by another version of recrawl, and is not understood."""
 
 
 class StoreTakenError(StoreError):

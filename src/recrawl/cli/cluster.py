@@ -108,15 +108,17 @@ def status(follow: bool, as_json: bool) -> None:
 @command.command(name="scale", short_help="Have more shards, or fewer; or another budget.")
 @click.argument("shards", type=click.IntRange(1, 10_000), required=False)
 @click.option("--budget", help="Requests the whole fleet may send from now on.")
+@click.option("--burst", type=click.FloatRange(min=0.0, min_open=True),
+              help="Requests that may be saved up; by default in proportion to the budget.")  # fmt: skip
 @store_options
-def scale(shards: int | None, budget: str | None) -> None:
+def scale(shards: int | None, budget: str | None, burst: float | None) -> None:
     """Ask the running fleet for SHARDS shards: domains move with all that is known of them."""
     import msgspec
 
     from recrawl.cluster.board import read_wish, write_wish
     from recrawl.units import parse_rate
 
-    if shards is None and budget is None:
+    if shards is None and budget is None and burst is None:
         raise click.UsageError("say how many shards, or which --budget")
     config = settings()
     with _opened(config) as store:
@@ -126,7 +128,9 @@ def scale(shards: int | None, budget: str | None) -> None:
         changes: dict[str, Any] = {} if shards is None else {"shards": shards}
         if budget is not None:
             rate = parse_rate("--budget", budget)
-            changes |= {"budget": rate, "burst": max(1.0, rate)}
+            changes |= {"budget": rate, "burst": max(1.0, wish.burst * rate / wish.budget)}
+        if burst is not None:
+            changes["burst"] = burst
         write_wish(store, msgspec.structs.replace(wish, **changes))
     click.echo("asked for; `recrawl cluster status` shows how it goes")
 

@@ -7,10 +7,13 @@ coordinator carries it out. Both are notes of the store.
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
+from recrawl.errors import StoreVersionError
+
+Told = TypeVar("Told")
 BOARD, WISH = "fleet/board", "fleet/wish"
 STALE_S = 10.0
 """A board this old was left by a coordinator that is gone."""
@@ -109,8 +112,7 @@ class Wish(msgspec.Struct, kw_only=True):
 
 def read_board(store: Notes) -> Board | None:
     """The board as last written; None where there never was a fleet."""
-    text = store.note(BOARD)
-    return None if text is None else msgspec.json.decode(text, type=Board)
+    return _understood(store.note(BOARD), Board)
 
 
 def write_board(store: Notes, board: Board) -> None:
@@ -120,13 +122,21 @@ def write_board(store: Notes, board: Board) -> None:
 
 def read_wish(store: Notes) -> Wish | None:
     """What is wanted; None where nobody ever said."""
-    text = store.note(WISH)
-    return None if text is None else msgspec.json.decode(text, type=Wish)
+    return _understood(store.note(WISH), Wish)
 
 
 def write_wish(store: Notes, wish: Wish) -> None:
     """Ask for it; the coordinator sees it within a second or two."""
     store.write_note(WISH, msgspec.json.encode(wish))
+
+
+def _understood(text: bytes | None, kind: type[Told]) -> Told | None:
+    try:
+        return None if text is None else msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as error:
+        raise StoreVersionError(
+            f"another version of recrawl runs a fleet on this store, or did ({error}): use one version everywhere"
+        ) from error
 
 
 def is_up(board: Board | None, now: float) -> bool:

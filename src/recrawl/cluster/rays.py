@@ -36,6 +36,8 @@ ANSWER_S = 3.0
 TURN_S = 40.0
 """How long another shard's turn is waited for."""
 END_S = 10.0
+OURS = "recrawl"
+"""What a Ray of our own has and others have not: there is room for any number of shards."""
 COORDINATOR = "coordinator"
 ON_THE_HEAD = {"node:__internal_head__": 0.001}
 """Where the coordinator is best kept: without the head there is no fleet anyway."""
@@ -57,6 +59,7 @@ def start_here(shards: int) -> str:
     context = ray().init(
         address="local",
         num_cpus=shards + 1,
+        resources={OURS: 1.0},
         include_dashboard=False,
         object_store_memory=OBJECT_STORE_BYTES,
         log_to_driver=False,
@@ -97,7 +100,9 @@ def disconnect() -> None:
 
 def namespace(store: str) -> str:
     """Fleets over different stores do not see each other."""
-    return "recrawl-" + blake2b(store.encode(), digest_size=6).hexdigest()
+    from recrawl.store.postgres.address import parsed
+
+    return "recrawl-" + blake2b(parsed(store).name.encode(), digest_size=6).hexdigest()
 
 
 def start_coordinator(config: Any) -> None:
@@ -184,7 +189,7 @@ class RayHands:
             get_if_exists=True,
             max_restarts=-1,
             max_concurrency=64,
-            num_cpus=1,
+            num_cpus=0 if OURS in ray().cluster_resources() else 1,
             scheduling_strategy="SPREAD",
         ).remote(name, self._config, self._space)
 

@@ -15,6 +15,8 @@ from recrawl.cluster.messages import Report
 
 SILENT_S = 15.0
 """A shard not heard of for so long is no member any more: the others take its buckets."""
+STARTING_S = 45.0
+"""One that was never heard of is given longer: it has to start, and on a new machine to compile."""
 WINDOW_S = 10.0
 """Spend is shown as a mean over so long."""
 
@@ -106,8 +108,9 @@ class Roll:
     def present(self, name: str, now: float) -> bool:
         """Whether it was heard of lately, or nobody could have heard of it yet."""
         entry = self._entries.get(name)
-        heard = self._awaited.get(name, -SILENT_S) if entry is None else entry.heard
-        return now - heard < SILENT_S
+        if entry is not None:
+            return now - entry.heard < SILENT_S
+        return name in self._awaited and now - self._awaited[name] < STARTING_S
 
     def members(self, now: float) -> tuple[str, ...]:
         """Those that share the buckets."""

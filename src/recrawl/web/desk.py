@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import msgspec
-
 from recrawl.clock import Clock
 from recrawl.cluster.board import Board, Wish, is_up, read_board, read_wish
 from recrawl.config import Config, quiet_until
 from recrawl.crawl.explanation import Circumstances
 from recrawl.crawl.politeness import Slots
+from recrawl.errors import StoreVersionError
 from recrawl.store.base import Hold, Price, Store
 from recrawl.web.cached import Cached
 
@@ -113,5 +112,5 @@ def _readable(read: Callable[[Store], Told | None], store: Store) -> Told | None
     """What another version of the program may have written, where it can be understood."""
     try:
         return read(store)
-    except msgspec.MsgspecError:
+    except StoreVersionError:
         return None

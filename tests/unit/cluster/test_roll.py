@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recrawl.cluster.messages import Report
-from recrawl.cluster.roll import SILENT_S, Roll
+from recrawl.cluster.roll import SILENT_S, STARTING_S, Roll
 
 
 def says(name: str, life: str = "1", **more: float) -> Report:
@@ -14,7 +14,8 @@ def test_those_wanted_are_members_until_they_are_silent_for_too_long() -> None:
     roll = Roll(["a", "b"], 0.0)
     assert roll.members(1.0) == ("a", "b")
     roll.hear(says("a"), 10.0)
-    assert roll.members(SILENT_S + 1.0) == ("a",)
+    roll.hear(says("b"), 1.0)
+    assert roll.members(SILENT_S + 2.0) == ("a",)
     roll.hear(says("b"), 30.0)
     assert roll.members(30.0) == ("b",)
 
@@ -87,6 +88,6 @@ def test_a_newcomer_is_waited_for() -> None:
     roll = Roll(["a"], 0.0)
     roll.hear(says("a"), 99.0)
     roll.want(["a", "b"], 100.0)
-    assert roll.members(101.0) == ("a", "b")
-    roll.hear(says("a"), 116.0)
-    assert roll.members(116.0) == ("a",)
+    assert roll.members(99.0 + SILENT_S - 0.1) == ("a", "b")
+    roll.hear(says("a"), 101.0 + STARTING_S)
+    assert roll.members(101.0 + STARTING_S) == ("a",)

@@ -62,15 +62,19 @@ WITH mine AS (
 )
 UPDATE owners SET until = {_NOW} + $3 FROM mine WHERE owners.scope = mine.scope RETURNING owners.scope
 """
-_LET_GO = """
-UPDATE owners SET until = 0 FROM unnest($1::varchar[], $2::bigint[]) AS mine (scope, epoch)
-WHERE owners.scope = mine.scope AND owners.epoch = mine.epoch
+# Not long ago: whoever follows may have to know since when it was nobody's.
+_LET_GO = f"""
+WITH mine AS (
+    SELECT owners.scope FROM owners JOIN unnest($1::varchar[], $2::bigint[]) AS given (scope, epoch)
+    ON owners.scope = given.scope AND owners.epoch = given.epoch ORDER BY owners.scope FOR NO KEY UPDATE OF owners
+)
+UPDATE owners SET until = least(until, {_NOW}) FROM mine WHERE owners.scope = mine.scope
 """
 _LEASES = f"""
 SELECT scope, epoch, owner, until - {_NOW} FROM owners WHERE scope <> '' AND starts_with(scope, $1) ORDER BY scope
 """
 # Whoever held a lease that has run out shall not renew it while the whole store is somebody's.
-_END_ALL = "UPDATE owners SET epoch = epoch + 1, until = 0 WHERE scope <> ''"
+_END_ALL = "UPDATE owners SET epoch = epoch + 1 WHERE scope <> ''"
 
 
 class Lease(msgspec.Struct):
