@@ -7,8 +7,10 @@ where the owner is found and asked.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol
 
 from recrawl.cluster.placing import bucket_of, owners
@@ -37,10 +39,17 @@ class Abroad:
 
     Parameters
         lasts_s: how long a bucket is this shard's for certain, in seconds from now; 0 if it is not
+        granted_s: how long it may send anything at all, in seconds from now
     """
 
-    def __init__(self, name: str, neighbours: Neighbours, lasts_s: Callable[[int], float]) -> None:
-        self._name, self._neighbours, self._bucket_lasts_s = name, neighbours, lasts_s
+    def __init__(
+        self,
+        name: str,
+        neighbours: Neighbours,
+        lasts_s: Callable[[int], float],
+        granted_s: Callable[[], float] = lambda: math.inf,
+    ) -> None:
+        self._name, self._neighbours, self._bucket_lasts_s, self._granted_s = name, neighbours, lasts_s, granted_s
         self._members: tuple[str, ...] = ()
         self._lenders: dict[str, str] = {}
         self._asking = ThreadPoolExecutor(PARALLEL, thread_name_prefix="borrowing")
@@ -64,6 +73,7 @@ class Abroad:
         owner = owners(self._members)[bucket_of(url)] if self._members else self._name
         if owner == self._name:
             return Turn(refused="its domain has no shard now", wait_s=ASK_AGAIN_S)
+        granted_s = self._granted_s()
         self._lenders[loan] = owner
         loop = asyncio.get_running_loop()
         turn = await loop.run_in_executor(self._asking, self._neighbours.borrow, owner, url, loan, delay_s)
@@ -72,7 +82,7 @@ class Abroad:
             return Turn(refused=f"{owner}, which has its domain, does not answer", wait_s=ASK_AGAIN_S)
         if turn.refused:
             self._lenders.pop(loan, None)
-        return turn
+        return replace(turn, seconds=min(turn.seconds, granted_s))
 
     def leave(self, url: str, loan: str, said: Said) -> None:
         """Give the turn back, without waiting."""

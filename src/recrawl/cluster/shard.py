@@ -68,7 +68,7 @@ class Shard:
             scope=scope,
             bucket_of_host=bucket_of_host,
         )
-        self._abroad = Abroad(name, line, self._lasts_s)
+        self._abroad = Abroad(name, line, self._lasts_s, lambda: self._grant_until - self._clock.now())
         self.crawler = wiring.make_crawler(
             config,
             self._slice,
@@ -201,12 +201,13 @@ class Shard:
         return any(self._slice.bucket_of(source) is None for source in self.crawler.under_way())
 
     async def _hand_over(self) -> None:
-        """Let go of what is another's once no visit to it is under way."""
+        """Let go of what is another's once no visit to it is under way: of its own sources, of others that redirects
+        led there, or of neighbours who have its turn."""
         if not self._slice.retiring:
             return
         busy = {self._slice.bucket_of(source) for source in self.crawler.under_way()}
-        lent = {bucket_of(url) for url in self.crawler.courier.lent()}
-        free = self._slice.retiring - busy - lent
+        asked = {bucket_of_host(key) for key in self.crawler.courier.in_use()}
+        free = self._slice.retiring - busy - asked
         if free:
             await self._with_leases(lambda: self._slice.let_go(free))
 
@@ -232,8 +233,11 @@ class Shard:
         self._put_in_force()
 
     def _put_in_force(self) -> None:
-        """The allowance ends with the grant, and with the leases: without them nothing may be fetched anyway."""
-        until = min(self._grant_until, self._slice.until) if self._slice.held else -math.inf
+        """The allowance ends with the grant, and with the leases: then nothing may be fetched anyway.
+
+        Where there are none at all, visits to what was lost wait for tokens in order to be refused, and end.
+        """
+        until = min(self._grant_until, self._slice.until) if self._slice.held else self._grant_until
         self.crawler.allot(self._grant.rate, self._grant.burst, until)
 
     def _report(self, now: float) -> Report:

@@ -235,6 +235,10 @@ class Courier:
         """URLs whose hosts' turns others have now."""
         return self._loans.urls()
 
+    def in_use(self) -> list[str]:
+        """What politeness calls hosts, of those whose turn a visit has now: one of our own, or somebody else's."""
+        return self._slots.in_use()
+
     def _over(self, url: str) -> None:
         """A turn did not come back: whoever had it cannot use it any more."""
         self._end_turn(self._slots.key_of(url))

@@ -108,6 +108,10 @@ class Slots:
             return self._started + self._delay_s
         return slot.free if slot.flying < self._parallel else math.inf
 
+    def in_use(self) -> list[str]:
+        """Those with a request under way."""
+        return [key for key, slot in self._slots.items() if slot.flying]
+
     def asks(self, key: str, delay_s: float, now: float) -> None:
         """The host asks for this delay itself (crawl-delay); it counts from its last visit, or from the start."""
         if delay_s > self._delay_s and (key in self._slots or self._started + delay_s > now):

@@ -70,6 +70,12 @@ def test_nobody_is_asked_for_what_is_between_two_owners() -> None:
     assert street.asked == []
 
 
+def test_nothing_is_sent_after_the_grant_whatever_was_lent() -> None:
+    abroad = Abroad(OTHER, Street(Turn(seconds=9.0)), lambda bucket: 0.0, lambda: 2.0)
+    abroad.members(MEMBERS)
+    assert asyncio.run(abroad.enter(URL, "loan", 0.0)).seconds == 2.0
+
+
 def test_what_is_under_lease_is_ours() -> None:
     abroad = Abroad(OWNER, Street(None), lambda bucket: 3.0 if bucket == bucket_of(URL) else 0.0)
     assert abroad.ours(URL)
