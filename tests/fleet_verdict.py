@@ -245,8 +245,9 @@ def as_before(incident: Incident, within_s: float) -> None:
     took = incident.recovery_s(at_most_s=within_s + 120.0)
     lasted = incident.ended - incident.began
     print(f"\nspend was back {took:.1f} s after the fault began, which lasted {lasted:.1f} s")
-    assert incident.wrongs() == {}
-    assert took <= within_s
+    wrongs = incident.wrongs()
+    assert not wrongs, f"{sorted(wrongs)}: {wrongs}"[:10_000]
+    assert took <= within_s, f"spend was back after {took:.1f} s only"
 
 
 def _when(broken: Any) -> float:
