@@ -146,8 +146,9 @@ class TimedBucket(_Purse):
         (4.0, None, 0.0)
         """
         rate, most = exact("per_second", per_second), exact("burst", burst)
+        end = None if math.isinf(until) else _nanoseconds(until, "until")
         self.fill(now)
-        end = None if until == math.inf else self._filled_ns if until == -math.inf else _nanoseconds(until, "until")
+        end = self._filled_ns if until == -math.inf else end
         # The unit is chosen anew, or many rates would make it ever smaller; a broken one of the balance is dropped.
         scale = math.lcm(rate.denominator * NANOSECONDS, most.denominator)
         balance, self._scale = self._balance * scale // self._scale, scale
