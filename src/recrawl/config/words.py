@@ -10,7 +10,7 @@ WORDS = {
     "half_life": "Time in which an item loses half its interest, for sources that were given none.",
     "max_age": "Time after which a source is looked at whatever it is worth, for sources that were given none.",
     "cold_start": "Least share of the budget for sources never fetched, while there are any: more than 0, at most 1.",
-    "fetch.user_agent": "Name sent to servers, and looked for in robots.txt; {shard} in it stands for a shard of a fleet.",
+    "fetch.user_agent": "Name sent to servers, and looked for in robots.txt; {shard} in it names a shard of a fleet.",
     "fetch.contact": "A URL or mail address added to the User-Agent, so that site owners can write to you.",
     "fetch.timeout": "Longest time for a whole request.",
     "fetch.idle_timeout": "Longest wait for the next bytes of an answer.",
