@@ -42,7 +42,7 @@ def command() -> None:
 @click.option("--shards", type=click.IntRange(1, 10_000), default=os.cpu_count() or 1, show_default="cores here",
               help="How many crawlers.")  # fmt: skip
 @click.option("--local", is_flag=True, help="On this machine alone, with a Ray of its own that ends with this command.")
-@click.option("--address", default="auto", show_default=True, metavar="ADDRESS",
+@click.option("--address", show_default="auto", metavar="ADDRESS",
               help="The Ray to start on: auto finds the one here; HOST:PORT or ray://HOST:PORT.")  # fmt: skip
 @click.option("--budget", help="Requests the whole fleet may send: 600/min, 50/s.")
 @click.option("--burst", type=click.FloatRange(min=0.0, min_open=True), help="Requests that may be saved up.")
@@ -53,7 +53,7 @@ def command() -> None:
 def up(
     shards: int,
     local: bool,
-    address: str,
+    address: str | None,
     budget: str | None,
     burst: float | None,
     allow_private: bool | None,
@@ -71,8 +71,27 @@ def up(
     config = _travelling(settings({"budget": budget, "burst": burst, "fetch.allow_private": allow_private}))
     seconds = None if duration is None else parse_duration("--for", duration)
     ends = local or seconds is not None
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's way to press Ctrl-C
-    with _opened(config) as store, _on_ray(local, address, shards) as where:
+    if local and address is not None:
+        raise click.UsageError("--local starts a Ray of its own: leave out --address, or --local")
+    with _opened(config) as store:
+        _refuse_company(config, store)
+        _run(config, store, local, address or "auto", shards, seconds, ends=ends, follow=follow)
+
+
+def _run(
+    config: Config,
+    store: PostgresStore,
+    local: bool,
+    address: str,
+    shards: int,
+    seconds: float | None,
+    *,
+    ends: bool,
+    follow: bool,
+) -> None:
+    with _on_ray(local, address, shards) as where:
+        # After Ray has begun, which has a handler of its own: a service manager's way to press Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         _begin(config, store, shards, where)
         try:
             _await_work(config, store, shards)
@@ -198,14 +217,20 @@ def _on_ray(local: bool, address: str, shards: int) -> Iterator[str]:
         rays.disconnect()
 
 
-def _begin(config: Config, store: PostgresStore, shards: int, where: str) -> None:
-    from recrawl.cluster import rays
-    from recrawl.cluster.board import Wish, is_up, read_board, write_wish
+def _refuse_company(config: Config, store: PostgresStore) -> None:
+    """Before anything is started: nobody else may crawl the store."""
+    from recrawl.cluster.board import is_up, read_board
 
     if claimed := store.claimed():
         raise StoreError(f"{config.store} is being crawled by {claimed}: stop that one first")
     if is_up(read_board(store), time.time()):
         raise StoreError(f"a fleet works on {config.store} already: `recrawl cluster scale`, or `recrawl cluster down`")
+
+
+def _begin(config: Config, store: PostgresStore, shards: int, where: str) -> None:
+    from recrawl.cluster import rays
+    from recrawl.cluster.board import Wish, write_wish
+
     wish = Wish(shards=shards, budget=config.budget_per_s, burst=config.burst_requests, address=where)
     write_wish(store, wish)
     rays.start_coordinator(config)

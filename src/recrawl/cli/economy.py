@@ -20,7 +20,9 @@ def last_price(store: Store, now: float) -> Price | None:
 
 def price_and_budget(store: Store, config: Config, now: float) -> tuple[float, float]:
     """The price now, NaN before the first, and the budget per second: that of a running crawler, or of the settings."""
+    from recrawl.cluster.board import is_up, read_board
+
     last = last_price(store, now)
-    running = store.claimed() is not None
+    running = store.claimed() is not None or is_up(read_board(store), now)
     budget = last.budget if last is not None and running else config.budget_per_s
     return (math.nan if last is None else last.price), budget

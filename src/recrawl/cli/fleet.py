@@ -67,9 +67,12 @@ def _screen(board: Board, now: float) -> RenderableType:
     from recrawl.cluster.board import is_up
     from recrawl.crawl.text import clean
 
-    parts: list[RenderableType] = [Text(f"the fleet: {_line(board)}", style="bold"), _table(board)]
+    parts: list[RenderableType] = []
     if not is_up(board, now):
         parts.append(Text(f"no fleet works now: this is how it was {short(now - board.at)} ago", style="dark_orange"))
+    parts += [Text(f"the fleet: {_line(board)}", style="bold"), _table(board)]
+    if not any(shard.sources for shard in board.shards) and any(shard.buckets for shard in board.shards):
+        parts.append(Text("it has no sources: add some with recrawl add URL, or recrawl import FILE"))
     if board.trouble:
         parts.append(Text(clean(board.trouble, 300), style="dark_orange"))
     parts.extend(

@@ -39,9 +39,9 @@ class Entry:
     others: dict[str, Report] = field(default_factory=dict)
 
     def spend(self) -> float:
-        """Tokens per second over the last seconds."""
+        """Tokens per second over the last seconds; not less than none, whatever was given back for requests unsent."""
         (began, before), (ended, after) = self.spent[0], self.spent[-1]
-        return (after - before) / (ended - began) if ended > began else 0.0
+        return max(after - before, 0.0) / (ended - began) if ended > began else 0.0
 
 
 @dataclass(frozen=True, slots=True)
