@@ -75,32 +75,16 @@ def up(
         raise click.UsageError("--local starts a Ray of its own: leave out --address, or --local")
     with _opened(config) as store:
         _refuse_company(config, store)
-        _run(config, store, local, address or "auto", shards, seconds, ends=ends, follow=follow)
-
-
-def _run(
-    config: Config,
-    store: PostgresStore,
-    local: bool,
-    address: str,
-    shards: int,
-    seconds: float | None,
-    *,
-    ends: bool,
-    follow: bool,
-) -> None:
-    with _on_ray(local, address, shards) as where:
-        # After Ray has begun, which has a handler of its own: a service manager's way to press Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        _begin(config, store, shards, where)
-        try:
-            _await_work(config, store, shards)
-            if ends or follow:
-                _follow(store, seconds, AWAY_S)
-        except KeyboardInterrupt:
-            click.echo("ending the fleet: what is under way is finished" if ends else "the fleet goes on", err=True)
-        if ends:
-            _end(store)
+        with _on_ray(local, address or "auto", shards) as where:
+            _begin(config, store, shards, where)
+            try:
+                _await_work(config, store, shards)
+                if ends or follow:
+                    _follow(store, seconds, AWAY_S)
+            except KeyboardInterrupt:
+                click.echo("ending the fleet: what is under way is finished" if ends else "the fleet goes on", err=True)
+            if ends:
+                _end(store)
 
 
 @command.command(name="status", short_help="How the fleet does.")
@@ -211,6 +195,8 @@ def _on_ray(local: bool, address: str, shards: int) -> Iterator[str]:
 
     click.echo("starting Ray on this machine …" if local else f"joining Ray at {address} …", err=True)
     where = rays.start_here(shards) if local else rays.connect(address)
+    # A service manager's way to press Ctrl-C; only now, because Ray puts up a handler of its own when it begins.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield where
     finally:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import pytest
 
+from one_lease import OneLease
 from recrawl.clock import ManualClock
 from recrawl.cluster.board import Wish, is_up, read_board, write_wish
 from recrawl.cluster.coordinator import WIND_DOWN_S, Coordinator
 from recrawl.cluster.messages import Grant, Report, roll_of
-from recrawl.cluster.office import LEASE_S, SCOPE
+from recrawl.cluster.office import LEASE_S
 from recrawl.cluster.placing import bucket_of
 from recrawl.errors import StoreError
 from recrawl.store.base import Batch, Price
-from recrawl.store.postgres.ownership import Lease
 
 
-class Ledger:
+class Ledger(OneLease):
     """The part of a store that a coordinator needs."""
 
     def __init__(self, clock: ManualClock) -> None:
-        self.clock, self.notes, self.epoch, self.until = clock, dict[str, bytes](), 0, 0.0
+        super().__init__(clock)
+        self.notes: dict[str, bytes] = {}
         self.waiting: list[tuple[int, str]] = []
         self.placed: dict[int, int] = {}
         self.prices: list[Price] = []
         self.claimed_by: str | None = None
-        self.away = False
         self.slow_s = 0.0
 
     def note(self, name: str) -> bytes | None:
@@ -39,25 +39,6 @@ class Ledger:
             self.notes.pop(name, None)
         else:
             self.notes[name] = text
-
-    def lease(self, scopes: Iterable[str], owner: str, seconds: float) -> Mapping[str, int]:
-        if self.clock.now() < self.until:
-            return {}
-        self.epoch, self.until = self.epoch + 1, self.clock.now() + seconds
-        return {SCOPE: self.epoch}
-
-    def renew(self, epochs: Mapping[str, int], seconds: float) -> set[str]:
-        if epochs[SCOPE] != self.epoch:
-            return set()
-        self.until = self.clock.now() + seconds
-        return {SCOPE}
-
-    def leases(self, prefix: str) -> list[Lease]:
-        left = self.until - self.clock.now()
-        return [Lease(SCOPE, self.epoch, "", left)] if self.epoch else []
-
-    def let_go(self, epochs: Mapping[str, int]) -> None:
-        self.until = 0.0
 
     def claimed(self) -> str | None:
         if self.away:
