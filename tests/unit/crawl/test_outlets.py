@@ -42,6 +42,20 @@ SOON_S = 20.0
 """Ends a test that would otherwise never end."""
 
 
+class Told(ManualClock):
+    """Waits until told to go on, and says when somebody waits."""
+
+    def __init__(self) -> None:
+        super().__init__(NOW)
+        self.asked, self.told = asyncio.Event(), asyncio.Event()
+        self.waited: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.asked.set()
+        await self.told.wait()
+
+
 def an_event(number: int, title: str = "", source: int = 1) -> Event:
     item = Item(source=source, key=number, title=title or f"Item {number}", link=f"https://a.example/{number}")
     return item_event(Source(id=source, url="https://a.example/feed"), item, 1.0, NOW)
@@ -57,6 +71,7 @@ class Events:
     def __init__(self) -> None:
         self.all: list[Event] = []
         self.cursors: dict[str, int] = {}
+        self.notes: dict[str, bytes] = {}
         self.threads: set[int] = set()
         self.broken = False
 
@@ -77,6 +92,16 @@ class Events:
     def advance(self, outlet: str, seq: int) -> None:
         self._called()
         self.cursors[outlet] = seq
+
+    def note(self, name: str) -> bytes | None:
+        self._called()
+        return self.notes.get(name)
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        self._called()
+        self.notes.pop(name, None)
+        if text is not None:
+            self.notes[name] = text
 
     def _called(self) -> None:
         self.threads.add(threading.get_ident())
@@ -105,6 +130,20 @@ class Recorder:
 
     async def close(self) -> None:
         self.closed = True
+
+
+class Refusing(Recorder):
+    """An outlet that wants some events never."""
+
+    def __init__(self, refused: set[int], tries: int = 5) -> None:
+        super().__init__()
+        self.refused, self.allowed = refused, tries
+
+    async def deliver(self, events: Sequence[Event]) -> None:
+        self.tries.append([number_of(event) for event in events])
+        if self.refused.intersection(self.tries[-1]):
+            raise RefusedError("no", self.allowed)
+        self.numbers += self.tries[-1]
 
 
 class Waits(ManualClock):
@@ -330,14 +369,69 @@ def test_a_renewed_end_waits_as_long_as_something_is_delivered() -> None:
     assert standing.delivered == 40
 
 
-def test_the_end_cuts_waits_short_and_still_finds_out_what_is_refused():
+def test_the_end_delivers_what_is_taken_and_leaves_what_is_refused():
     store = Events()
     store.cursors["recorder"] = 0
-    store.commit(1, 2)
-    outlet = Recorder(*[RefusedError("no", 3)] * 4, batch=2)
-    standing = drained(store, outlet, clock=Stopped())[0]
-    assert outlet.tries == [[1, 2], [1], [1], [1], [2]]
-    assert (standing.skipped, standing.caught_up) == (1, True)
+    store.commit(*range(8))
+    outlet = Refusing({5, 6})
+    for _ in range(3):  # however often it ends
+        outlet.tries.clear()
+        (standing,) = drained(store, outlet, clock=Stopped())
+        assert (standing.skipped, standing.closed, standing.error) == (0, True, "no")
+        assert store.cursors["recorder"] == 5
+        assert outlet.tries.count([5]) == 1
+    outlet.refused.clear()
+    drained(store, outlet)
+    assert outlet.numbers == list(range(8))
+
+
+def test_the_end_waits_out_a_short_wait_and_hastens_no_try():
+    async def main(patience_s: float) -> tuple[Recorder, Standing, list[float]]:
+        store, clock, outlet = Events(), Told(), Recorder(NotDeliveredError("busy", 60.0))
+        outlets = Outlets(store, [outlet], clock, random=Random(0))
+        await outlets.open()
+        store.commit(1)
+        running = asyncio.create_task(outlets.run())
+        await clock.asked.wait()
+        ending = asyncio.create_task(outlets.drain(patience_s))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(outlet.tries) == 1
+        clock.told.set()
+        (standing,) = await ending
+        await running
+        return outlet, standing, clock.waited
+
+    outlet, standing, waited = soon(main(61.0))
+    assert (len(outlet.tries), standing.delivered, waited) == (2, 1, [60.0])
+    outlet, standing, waited = soon(main(59.0))
+    assert (len(outlet.tries), standing.delivered, standing.closed, waited) == (1, 0, True, [60.0])
+
+
+@pytest.mark.parametrize("tries", [3, 5])
+def test_tries_are_counted_over_short_runs_and_none_made_at_the_end(tries: int):
+    """A run that is over before the tries are does not block its outlet for ever."""
+    store, outlet = Events(), Refusing({1}, tries)
+    store.cursors["recorder"] = 0
+    store.commit(0, 1, 2)
+
+    async def a_short_run() -> Standing:
+        clock = Told()
+        outlets = Outlets(store, [outlet], clock, random=Random(0))
+        running = asyncio.create_task(outlets.run())
+        while not clock.asked.is_set() and not outlets.standing()[0].caught_up:
+            await asyncio.sleep(0)
+        (standing,) = await outlets.drain(0.0)
+        await running
+        return standing
+
+    for number in range(1, tries):
+        assert soon(a_short_run()).skipped == 0
+        assert outlet.tries.count([1]) == number
+        assert outlet.numbers == [0]
+    assert soon(a_short_run()).skipped == 1
+    assert outlet.numbers == [0, 2]
+    assert store.notes == {}
 
 
 def test_a_delivery_is_bounded_in_bytes_but_takes_at_least_one():
@@ -556,6 +650,27 @@ def test_an_event_the_webhook_refuses_is_passed_over_and_the_others_arrive():
     assert (standing.delivered, standing.skipped) == (5, 1)
 
 
+def test_a_webhook_that_refuses_everything_while_it_ends_gets_it_all_in_the_next_run():
+    store, receiver = Events(), Receiver(*[400] * 1000)
+
+    async def main() -> None:
+        async with listening(receiver):
+            clock = SystemClock()
+            outlets = Outlets(store, [WebhookOutlet(receiver.url, "", clock)], clock)
+            await outlets.open()
+            store.commit(*range(27))
+            (standing,) = await outlets.drain(SOON_S)
+            assert (standing.skipped, standing.delivered) == (0, 0)
+            assert len(receiver.bodies) <= 6
+            receiver.statuses.clear()
+            receiver.bodies.clear()
+            (standing,) = await Outlets(store, [WebhookOutlet(receiver.url, "", clock)], clock).drain(SOON_S)
+            assert standing.delivered == 27
+
+    soon(main())
+    assert flat(receiver.ids) == [f"item:1:{number:016x}" for number in range(27)]
+
+
 def test_a_webhook_that_nobody_answers_is_not_delivered_to():
     async def main() -> None:
         async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -637,6 +752,18 @@ def test_a_command_that_fails_three_times_is_passed_over(tmp_path: Path):
     standing = delivered(Events(), CommandOutlet(python(program, str(out))), Waits(), 1, 2)
     assert out.read_text() == "1112"
     assert (standing.delivered, standing.skipped) == (1, 1)
+
+
+def test_a_command_that_fails_while_it_ends_gets_its_event_in_the_next_run(tmp_path: Path):
+    store, mended = Events(), tmp_path / "mended"
+    outlet = CommandOutlet(python(f"import pathlib, sys; sys.exit(not pathlib.Path({str(mended)!r}).exists())"))
+    store.cursors[outlet.name] = 0
+    store.commit(1, 2)
+    (standing,) = drained(store, outlet)
+    assert (standing.skipped, standing.closed) == (0, True)
+    mended.touch()
+    (standing,) = drained(store, outlet)
+    assert (standing.delivered, standing.caught_up) == (2, True)
 
 
 def test_a_command_that_does_not_read_its_input_is_fine():
@@ -759,6 +886,7 @@ class Forgetful:
     def __init__(self, store: Store, until: int) -> None:
         self.store, self.until = store, until
         self.events, self.cursor = store.events, store.cursor
+        self.note, self.write_note = store.note, store.write_note
 
     def advance(self, outlet: str, seq: int) -> None:
         if seq <= self.until:

@@ -9,9 +9,11 @@ from functools import partial
 from random import Random
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from recrawl.clock import Clock
 from recrawl.crawl.outlets.base import Outlet
-from recrawl.crawl.outlets.lane import Lane, Standing
+from recrawl.crawl.outlets.lane import Lane, Refusals, Standing
 from recrawl.errors import ParameterError
 from recrawl.store.base import Event
 
@@ -31,6 +33,14 @@ class EventStore(Protocol):
 
     def advance(self, outlet: str, seq: int) -> None:
         """An outlet has delivered everything up to here."""
+        ...
+
+    def note(self, name: str) -> bytes | None:
+        """What is kept under a name."""
+        ...
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        """Keep something small under a name; None forgets it."""
         ...
 
 
@@ -60,14 +70,16 @@ class Outlets:
                 raise ParameterError("outlets", "different places", name, (place,))
         self._store, self._executor = store, executor
         random = random or Random()
-        self._lanes = [Lane(each, self._read, self._recorder(each.name), clock, random) for each in outlets]
+        self._lanes = [self._lane(each, clock, random) for each in outlets]
         self._tasks: list[asyncio.Task[None]] = []
         self._opened = False
 
     async def open(self) -> None:
         """Find where each outlet is; one never heard of gets what is committed from now on."""
         for lane in self._lanes:
-            await lane.begin(await self._call(partial(self._store.cursor, lane.outlet.name)))
+            position = await self._call(partial(self._store.cursor, lane.outlet.name))
+            refusals = await self._call(partial(self._store.note, _refusals_of(lane.outlet)))
+            await lane.begin(position, _refusals_in(refusals))
         self._opened = True
 
     async def run(self) -> None:
@@ -88,11 +100,11 @@ class Outlets:
         """Deliver what there is, for so long at most, and end; how each outlet stands then.
 
         With `renewed`, the time starts again whenever something was delivered. An outlet that fails now is not waited
-        for: what it has not delivered waits in the store for the next run.
+        for: what it has not delivered waits in the store for the next run, and no try at the end counts against it.
         """
         await self._start()
         for lane in self._lanes:
-            lane.end()
+            lane.end(timeout_s)
         left, moved = set(self._tasks), True
         while left and moved:
             before = self._positions()
@@ -125,8 +137,34 @@ class Outlets:
     async def _read(self, after: int, limit: int) -> list[Event]:
         return await self._call(partial(self._store.events, after, limit))
 
-    def _recorder(self, name: str) -> Callable[[int], asyncio.Future[None]]:
-        return lambda seq: self._call(partial(self._store.advance, name, seq))
+    def _lane(self, outlet: Outlet, clock: Clock, random: Random) -> Lane:
+        return Lane(
+            outlet,
+            self._read,
+            lambda seq: self._call(partial(self._store.advance, outlet.name, seq)),
+            lambda refusals: self._call(partial(self._store.write_note, _refusals_of(outlet), _written(refusals))),
+            clock,
+            random,
+        )
 
     def _call(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+
+def _refusals_of(outlet: Outlet) -> str:
+    """The name they are kept under."""
+    return f"refused:{outlet.name}"
+
+
+def _written(refusals: Refusals) -> bytes | None:
+    return msgspec.json.encode(refusals) if refusals.times else None
+
+
+def _refusals_in(note: bytes | None) -> Refusals:
+    """As they were kept; none, if that cannot be read."""
+    if note is None:
+        return Refusals()
+    try:
+        return msgspec.json.decode(note, type=Refusals)
+    except msgspec.MsgspecError:
+        return Refusals()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
 from typing import NamedTuple
 
@@ -45,12 +46,23 @@ class Standing(NamedTuple):
     closed: bool
 
 
+class Refusals(NamedTuple):
+    """How often a single event was refused so far: kept over restarts, so that short runs get past it too."""
+
+    seq: int = 0
+    times: int = 0
+
+
 class Lane:
-    """Hands events on to one outlet until told to end. Its waits are cut short by the end, its deliveries are not.
+    """Hands events on to one outlet until told to end.
+
+    The end hastens nothing: a wait that lasts longer than the end does is not begun or broken off, a delivery that
+    fails then is neither repeated nor counted, and what is left stays in the store for the next run.
 
     Parameters
         read: the store's events after a `seq`, at most so many; may raise StoreError
         record: the store's `advance` for this outlet; may raise StoreError
+        remember: keeps how often an event was refused; may raise StoreError
         random: spreads the tries of many
     """
 
@@ -59,15 +71,19 @@ class Lane:
         outlet: Outlet,
         read: Callable[[int, int], Awaitable[list[Event]]],
         record: Callable[[int], Awaitable[None]],
+        remember: Callable[[Refusals], Awaitable[None]],
         clock: Clock,
         random: Random,
     ) -> None:
         self.outlet = outlet
-        self._read, self._record, self._clock, self._random = read, record, clock, random
+        self._read, self._record, self._remember = read, record, remember
+        self._clock, self._random = clock, random
         self._news, self._ending = asyncio.Event(), asyncio.Event()
+        self._patience_s = 0.0
         self._size = outlet.batch
         self._position = self._recorded = 0
-        self._delivered = self._skipped = self._failures = self._refusals = 0
+        self._delivered = self._skipped = self._failures = 0
+        self._refusals = Refusals()
         self._error, self._caught_up, self._closed = "", False, False
         self._log = structlog.get_logger("recrawl").bind(outlet=outlet.name)
 
@@ -85,9 +101,9 @@ class Lane:
             self._closed,
         )
 
-    async def begin(self, position: int) -> None:
+    async def begin(self, position: int, refusals: Refusals) -> None:
         """Start behind this `seq`, and say so in the store: what is committed from now on is owed to this outlet."""
-        self._position = position
+        self._position, self._refusals = position, refusals
         await self._record(position)
         self._recorded = position
 
@@ -95,8 +111,9 @@ class Lane:
         """There may be something to deliver."""
         self._news.set()
 
-    def end(self) -> None:
-        """Deliver what there is, without waiting for anything any more, and return."""
+    def end(self, within_s: float) -> None:
+        """Deliver what there is, and return; of a wait under way, only one that is over within this time is kept."""
+        self._patience_s = within_s
         self._ending.set()
         self._news.set()
 
@@ -147,8 +164,9 @@ class Lane:
 
     async def _passed(self, seq: int) -> None:
         self._position = seq
-        self._failures = self._refusals = 0
-        self._error = ""
+        self._failures, self._error = 0, ""
+        if self._refusals.times:
+            await self._count(Refusals())
         await self._settle()
 
     async def _settle(self) -> None:
@@ -162,28 +180,35 @@ class Lane:
             self._error = str(error)
             self._log.warning("what was delivered could not be noted", reason=str(error))
 
+    async def _count(self, refusals: Refusals) -> None:
+        """Remember them; where the store cannot, this run does."""
+        self._refusals = refusals
+        with suppress(StoreError):
+            await self._remember(refusals)
+
     async def _later(self, error: NotDeliveredError) -> bool:
         """Wait, and try the same again; at the end there is no waiting, and the events are left for the next run."""
-        self._note(error)
-        if self._ending.is_set():
-            self._close(error)
-        else:
-            await self._pause(error.retry_after_s)
+        if not self._ending.is_set():
+            self._note(error)
+            if await self._paused(error.retry_after_s):
+                return True
+        self._close(error)
         return True
 
     async def _refused(self, events: list[Event], error: RefusedError) -> bool:
-        """Find the one that is refused, by halves, and after some tries pass over it."""
+        """Find the one that is refused, by halves, and after some tries, none of them made at the end, pass over it."""
         if len(events) > 1:
             self._size = len(events) // 2
             return True
-        self._refusals += 1
-        self._note(error)
-        if self._refusals >= error.tries:
-            self._log.warning("an event is passed over", id=_id(events[0]), tries=error.tries, reason=str(error))
-            self._skipped += 1
-            await self._passed(events[0].seq)
-        elif not self._ending.is_set():
-            await self._pause(error.retry_after_s)
+        if self._ending.is_set():
+            return await self._later(error)
+        seq = events[0].seq
+        await self._count(Refusals(seq, 1 + (self._refusals.times if self._refusals.seq == seq else 0)))
+        if self._refusals.times < error.tries:
+            return await self._later(error)
+        self._log.warning("an event is passed over", id=_id(events[0]), tries=error.tries, reason=str(error))
+        self._skipped += 1
+        await self._passed(seq)
         return True
 
     def _note(self, error: NotDeliveredError) -> None:
@@ -196,18 +221,25 @@ class Lane:
         self._error, self._closed = str(error), True
         self._log.warning("stopped; what is left waits in the store", reason=str(error))
 
-    async def _pause(self, asked_s: float | None) -> None:
-        """Back off, or as long as asked to; until the end at most."""
+    async def _paused(self, asked_s: float | None) -> bool:
+        """Back off, or as long as asked to; False if the end came first and does not last as long."""
         longest = min(FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 30), LONGEST_WAIT_S)
         wait_s = longest * (1.0 - 0.5 * self._random.random())
         if asked_s is not None:
             wait_s = max(wait_s, min(asked_s, LONGEST_ASKED_S))
-        waits = [asyncio.ensure_future(self._clock.sleep(wait_s)), asyncio.ensure_future(self._ending.wait())]
+        over = self._clock.now() + wait_s
+        waiting, ending = (
+            asyncio.ensure_future(self._clock.sleep(wait_s)),
+            asyncio.ensure_future(self._ending.wait()),
+        )
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((waiting, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done() and over - self._clock.now() <= self._patience_s:
+                await waiting
+            return waiting.done()
         finally:
-            for each in waits:
-                each.cancel()
+            waiting.cancel()
+            ending.cancel()
 
 
 def _fitting(events: list[Event]) -> list[Event]:
