@@ -5,8 +5,9 @@ does so by accident, save those that shift with escape characters); else the Con
 own declaration; else UTF-8 with replacement characters. Everything is handed on as UTF-8.
 
 XML. Trees are built without loading DTDs, without the network, without resolving entities and with libxml2's bounds on
-depth and size. A document that declares entities of its own is refused before it is parsed: feeds, sitemaps and OPML
-have no need of them, and bombs and theft of files are made of them.
+depth and size. A document that declares entities of its own is refused: feeds, sitemaps and OPML have no need of them,
+and bombs and theft of files are made of them. It is refused before it is parsed where a look at its beginning shows
+them, and afterwards where only the parser saw them: what a broken declaration means is what the parser makes of it.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})",
 _DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.+-]{1,40})|"
                        rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)  # fmt: skip
 _PROLOG = re.compile(rb"\s+|<\?.*?(?:\?>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
-_DOCTYPE = re.compile(rb"<!DOCTYPE\s+([A-Za-z_][\w:.-]*)?", re.IGNORECASE)
-_SUBSET = re.compile(rb"[^<>\[]*(\[)?")
+_DOCTYPE = re.compile(rb"<!DOCTYPE\s*([A-Za-z_][\w:.-]*)?", re.IGNORECASE)
+_SUBSET = re.compile(rb"""(?:[^<>\["']|"[^"]*+"|'[^']*+'|["'])*+(\[)?""")
 _ROOT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 _EMBEDDED = re.compile(rb"<\?xml|<rss[\s>]|<feed[\s>]|<rdf:RDF[\s>]|<urlset[\s>]|<sitemapindex[\s>]")
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 13))
@@ -81,9 +82,15 @@ def document_start(body: bytes) -> tuple[str, int]:
 KNOWN_ROOTS = frozenset(("rss", "rdf", "feed", "channel", "urlset", "sitemapindex", "opml"))
 
 
-def refuse_entities(body: bytes, what: str) -> None:
-    """UnreadableError for a document whose type declaration declares entities."""
-    if b"<!ENTITY" in body and _declares_entities(body):
+def refuse_entities(document: Any, what: str) -> None:
+    """UnreadableError for a document whose type declaration declares entities.
+
+    Parameters
+        document: UTF-8, before it is parsed; or an element of the tree made of it
+        what: "the feed", for the message
+    """
+    found = _shows_entities(document) if isinstance(document, bytes) else _holds_entities(document)
+    if found:
         raise UnreadableError(f"{what} declares entities of its own, which is refused: it may be a bomb or steal files")
 
 
@@ -97,6 +104,12 @@ def tree(body: bytes, what: str) -> tuple[Any, bool]:
     refuse_entities(body, f"the {what}")
     if body.count(b"<") - body.count(b"</") > MOST_ELEMENTS:
         raise UnreadableError(f"the {what} has more than {MOST_ELEMENTS} elements")
+    root, broken = _parsed(body, what)
+    refuse_entities(root, f"the {what}")
+    return root, broken
+
+
+def _parsed(body: bytes, what: str) -> tuple[Any, bool]:
     try:
         return etree.fromstring(body, _STRICT), False
     except (etree.XMLSyntaxError, ValueError):
@@ -152,15 +165,25 @@ def _root(body: bytes) -> str:
 
 def _end_of_doctype(body: bytes, place: int) -> int:
     opened = _SUBSET.match(body, place)
-    if opened is not None and opened[1]:
-        closed = body.find(b"]", opened.end())
-        place = len(body) if closed < 0 else closed
+    if opened is not None:
+        place = opened.end()
+        if opened[1]:
+            closed = body.find(b"]", place)
+            place = len(body) if closed < 0 else closed
     end = body.find(b">", place)
     return len(body) if end < 0 else end + 1
 
 
-def _declares_entities(body: bytes) -> bool:
+def _holds_entities(element: Any) -> bool:
+    """Whether the parser met a declaration."""
+    declared = element.getroottree().docinfo.internalDTD
+    return declared is not None and any(True for _ in declared.iterentities())
+
+
+def _shows_entities(body: bytes) -> bool:
     """Whether a document type with an internal subset comes before the first element, and an entity after it."""
+    if b"<!ENTITY" not in body:
+        return False
     place = 0
     while (skipped := _PROLOG.match(body, place)) and skipped.end() > place:
         place = skipped.end()

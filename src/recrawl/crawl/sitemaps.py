@@ -59,7 +59,9 @@ def read_sitemap(body: bytes, url: str, now: float, switches: HintSwitches) -> F
     tally = _Tally(url)
     events = _events(body)
     try:
-        for element in _forgetting(events):
+        for number, element in enumerate(_forgetting(events)):
+            if number == 0:
+                decoding.refuse_entities(element, "the sitemap")
             if len(tally.listed) + len(tally.children) >= MOST_URLS:
                 tally.cut = True
                 break

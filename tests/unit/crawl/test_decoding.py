@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from recrawl.config import HintSwitches
 from recrawl.crawl.decoding import document_start, repaired, tree, utf8
+from recrawl.crawl.feeds import read_feed
 from recrawl.crawl.findings import UnreadableError
+from recrawl.crawl.opml import read_opml
+from recrawl.crawl.sitemaps import read_sitemap
+
+URL = "https://a.example/x"
+READERS = {
+    "rss": lambda body: read_feed(body, URL, 0.0, HintSwitches()),
+    "urlset": lambda body: read_sitemap(body, URL, 0.0, HintSwitches()),
+    "opml": read_opml,
+}
+INSIDE = {
+    "rss": "<channel><item><guid>1</guid><title>&a;</title></item></channel>",
+    "urlset": "<url><loc>https://a.example/&a;</loc></url>",
+    "opml": "<body><outline xmlUrl='https://a.example/&a;'/></body>",
+}
 
 
 def test_plain_utf8_is_passed_on_as_it_is() -> None:
@@ -28,6 +44,7 @@ def test_bytes_of_no_encoding_are_replaced() -> None:
         (b"junk <rss>", ("rss", 5)),
         (b"junk", ("", 0)),
         (b"<!DOCTYPE rss [", ("", 0)),
+        (b"<!DOCTYPE rss SYSTEM 'a>b'><rss>", ("rss", 0)),
         (b"<!--", ("", 0)),
         (b"", ("", 0)),
         (b"<other><rss>", ("rss", 7)),
@@ -60,3 +77,28 @@ def test_depth_is_bounded() -> None:
 def test_the_number_of_elements_is_bounded() -> None:
     with pytest.raises(UnreadableError, match="more than 1000000 elements"):
         tree(b"<a/>" * 1_000_001, "thing")
+
+
+@pytest.mark.parametrize("root", READERS)
+@pytest.mark.parametrize(
+    "prolog",
+    [
+        "<!DOCTYPE {} [{}]>",
+        "<!DOCTYPE {} SYSTEM 'a>b' [{}]>",
+        '<!DOCTYPE {} SYSTEM "a<b" [{}]>',
+        '<!DOCTYPE {} SYSTEM "a[b]>" [{}]>',
+        "<!DOCTYPE {} PUBLIC '-//a>b//' 'c\">' [{}]>",
+        "<!DOCTYPE\t{}\n[\n<!-- x -->{}]>",
+        "<!DOCTYPE{} [{}]>",
+        "<?xml version='1.0' > <!DOCTYPE {} [{}]><?x ?>",
+    ],
+)
+def test_entities_are_refused_behind_whatever_stands_before_them(root: str, prolog: str) -> None:
+    body = prolog.format(root, "<!ENTITY a 'aaaa'>") + f"<{root}>{INSIDE[root]}</{root}>"
+    with pytest.raises(UnreadableError, match="declares entities"):
+        READERS[root](body.encode())
+
+
+@pytest.mark.parametrize("quotes", ['"', "'", "\"'", '"a"', "'\"", "<", "["])
+def test_a_long_document_type_is_looked_at_once(quotes: str) -> None:
+    assert document_start(b"<!DOCTYPE rss " + quotes.encode() * 500_000)[1] == 0
