@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 
+import sockets
 from postgres import Server, new_server
 from processes import RECRAWL
 from recrawl.cluster.board import Board, ShardLine, read_board
@@ -289,28 +291,18 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def loopback_only(folder: Path) -> list[str]:
-    """Addresses beyond loopback on which a Ray of our own listens."""
-    code = (
-        "import json, os, subprocess\n"
-        "from recrawl.cluster import rays\n"
-        "before = set(listening())\n"
-        "rays.start_here(1)\n"
-        "print(json.dumps(sorted(set(listening()) - before)))\n"
-        "rays.disconnect()\n"
-    )
-    helper = (
-        "def listening():\n"
-        "    for name in ('tcp', 'tcp6'):\n"
-        "        for line in open(f'/proc/net/{name}').readlines()[1:]:\n"
-        "            place, state = line.split()[1], line.split()[3]\n"
-        "            if state == '0A':\n"
-        "                yield place\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", helper + code], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    places: list[str] = json.loads(done.stdout.splitlines()[-1])
+def listening_places(folder: Path) -> set[str]:
+    """Addresses on which a Ray of our own listens: its processes', not those of whatever else is on this machine."""
+    mark = uuid.uuid4().hex
+    code = "import sys; from recrawl.cluster import rays; rays.start_here(1); print('up', flush=True); sys.stdin.read()"
+    with (folder / "ray.txt").open("w+") as said, subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, env={**ENVIRONMENT, sockets.MARK: mark}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+    ) as child:  # fmt: skip
+        assert child.stdout is not None
+        up = any(line.strip() == "up" for line in child.stdout)
+        places = sockets.listening(mark)
+        child.communicate()
+        assert up, (folder / "ray.txt").read_text()[-2000:]
     assert places, "it listens nowhere: nothing was looked at"
-    return [place for place in places if not place.startswith(("0100007F", "0000000000000000FFFF00000100007F"))]
+    return places

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from fleet import Fleet, fleet
+from fleet import Fleet, fleet, listening_places
 from processes import until
 from recrawl.synthweb.faults.rules import Rule
 from recrawl.synthweb.ledger import Access, by_host
+from sockets import beyond_loopback
 
 SHARDS = 3
 
@@ -114,6 +115,4 @@ def _works(board: object, name: str, not_pid: int) -> bool:
 
 def test_local_fleet_listens_on_loopback_alone(tmp_path: Path) -> None:
     """What Ray opens on this machine can be reached from this machine only."""
-    from fleet import loopback_only
-
-    assert loopback_only(tmp_path) == []
+    assert beyond_loopback(listening_places(tmp_path)) == []
