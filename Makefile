@@ -43,10 +43,10 @@ test: check
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test-long: $(INSTALLED)
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long --numprocesses 2 --dist worksteal --durations 0 --durations-min 5 -o faulthandler_timeout=1800
 
 test-cluster: $(INSTALLED)
-	$(BIN)/python -m pytest -p no:xdist -m cluster -v -s -rs tests/fleet_faults
+	$(BIN)/python -m pytest -p no:xdist -m cluster -v -s -rs -o faulthandler_timeout=1800 tests/fleet_faults
 
 check: lint types layers
 
