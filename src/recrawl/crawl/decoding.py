@@ -1,8 +1,9 @@
 """From bytes to characters, and from characters to an XML tree that cannot bite.
 
 Charset. Labels lie, bytes less so: a byte order mark decides; else, what decodes as UTF-8 is UTF-8 (no other encoding
-does so by accident, save those that shift with escape characters); else the Content-Type header, then the document's
-own declaration; else UTF-8 with replacement characters. Everything is handed on as UTF-8.
+does so by accident, save those that shift with escape characters). The rest is read as browsers do: by the label of
+the Content-Type header, else by the document's own, else as windows-1252, unless most of it is UTF-8. Bytes without a
+meaning become U+FFFD one by one. Everything is handed on as UTF-8.
 
 XML. Trees are built without loading DTDs, without the network, without resolving entities and with libxml2's bounds on
 depth and size. A document that declares entities of its own is refused: feeds, sitemaps and OPML have no need of them,
@@ -14,12 +15,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
 from html.entities import html5
 from typing import Any
 
 from lxml import etree
 
+from recrawl.crawl import charsets, labels
 from recrawl.crawl.findings import UnreadableError
 
 MOST_ELEMENTS = 1_000_000
@@ -34,9 +35,8 @@ _UNMARKED = (
     (b"<\x00", "utf-16-le"),
     (b"\x00<", "utf-16-be"),
 )
-_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)
-_DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.+-]{1,40})|"
-                       rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.+-]{1,40})", re.IGNORECASE)  # fmt: skip
+_SHIFTING = frozenset(("iso-2022-jp", "replacement", "utf-16le", "utf-16be", "utf_32", "utf_32_be", "utf_32_le"))
+"""Encodings in which a document may look like UTF-8, or even ASCII."""
 _PROLOG = re.compile(rb"\s+|<\?.*?(?:\?>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _DOCTYPE = re.compile(rb"<!DOCTYPE\s*([A-Za-z_][\w:.-]*)?", re.IGNORECASE)
 _SUBSET = re.compile(rb"""(?:[^<>\["']|"[^"]*+"|'[^']*+'|["'])*+(\[)?""")
@@ -59,10 +59,14 @@ def utf8(body: bytes, content_type: str = "") -> bytes:
     for start, name in _UNMARKED:
         if body.startswith(start):
             return _transcoded(body, name)
-    for name in _labels(body, content_type):
-        if (text := _decoded(body, name)) is not None:
-            return text.encode("utf-8", "replace")
-    return body.decode("utf-8", "replace").encode()
+    label = labels.of_header(content_type) or labels.of_document(body)
+    if label not in _SHIFTING and _decodes(body):
+        return body
+    return charsets.decoded(body, label or _likeliest(body)).lstrip("\ufeff").encode("utf-8", "replace")
+
+
+REFUSED = charsets.REPLACED.encode()
+"""All that is left of a document in an encoding browsers refuse to read."""
 
 
 def document_start(body: bytes) -> tuple[str, int]:
@@ -194,14 +198,6 @@ def _shows_entities(body: bytes) -> bool:
     return opened is not None and bool(opened[1]) and body.find(b"<!ENTITY", opened.end()) >= 0
 
 
-def _labels(body: bytes, content_type: str) -> Iterator[str]:
-    """What the header and then the document itself say the encoding is."""
-    if said := _HEADER_CHARSET.search(content_type):
-        yield said[1]
-    if declared := _DECLARED.search(body, 0, 2048):
-        yield (declared[1] or declared[2]).decode("ascii")
-
-
 def _decodes(body: bytes) -> bool:
     if body.isascii():
         return True
@@ -212,17 +208,11 @@ def _decodes(body: bytes) -> bool:
     return True
 
 
-def _decoded(body: bytes, name: str) -> str | None:
-    try:
-        if not getattr(codecs.lookup(name), "_is_text_encoding", False) or name.lower() in (
-            "utf-7",
-            "idna",
-            "punycode",
-        ):
-            return None
-        return body.decode(name)
-    except (LookupError, ValueError):
-        return None
+def _likeliest(body: bytes) -> str:
+    """Without a label: UTF-8 if most of what is not ASCII is, as where the end was cut off; else windows-1252."""
+    text = body.decode("utf-8", "replace")
+    broken = text.count(charsets.REPLACED)
+    return "utf-8" if 2 * broken <= len(text) - len(text.encode("ascii", "ignore")) else "windows-1252"
 
 
 def _transcoded(body: bytes, name: str) -> bytes:

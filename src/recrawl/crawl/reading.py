@@ -79,6 +79,8 @@ def read(document: Document, patience: bool = True) -> Findings:
 
 def shape_of(body: bytes, content_type: str = "") -> tuple[Shape, int]:
     """What a document in UTF-8 looks like, and where it starts."""
+    if body == decoding.REFUSED:
+        return "other", 0
     root, start = decoding.document_start(body)
     if root in _SHAPES:
         return _SHAPES[root], start

@@ -29,8 +29,40 @@ def test_plain_utf8_is_passed_on_as_it_is() -> None:
     assert utf8(body) is body
 
 
-def test_bytes_of_no_encoding_are_replaced() -> None:
-    assert utf8(b"a\xffb").decode() == "a\ufffdb"
+def test_without_a_label_it_is_windows_1252() -> None:
+    assert utf8(b"a\xffb \x80").decode() == "aÿb €"
+
+
+def test_without_a_label_what_is_mostly_utf8_is_utf8() -> None:
+    body = "Größe, Straße, süß".encode()
+    assert utf8(body[:-1]).decode() == "Größe, Straße, sü\ufffd"
+    assert utf8(b"\xe9 " + body).decode() == "\ufffd Größe, Straße, süß"
+
+
+def test_one_bad_byte_costs_one_character() -> None:
+    russian = "<p>Привет, мир</p>".encode("cp1251").replace(b",", b"\x98")
+    assert utf8(russian, "text/html; charset=windows-1251").decode() == "<p>Привет\x98 мир</p>"
+    japanese = "<p>日本語</p>".encode("cp932").replace(b"</p>", b"\xff</p>")
+    assert utf8(japanese, "text/html; charset=Shift_JIS").decode() == "<p>日本語\ufffd</p>"
+    assert utf8("é\xff".encode("latin-1"), "text/html; charset=utf-8").decode() == "\ufffd\ufffd"
+
+
+def test_the_header_is_asked_before_the_document() -> None:
+    body = "<meta charset=greek>Привет".encode("koi8-r")
+    assert utf8(body, "text/html; charset=koi8-r").decode().endswith("Привет")
+    assert utf8(body, "text/html; charset=nonsense").decode().endswith("π\ufffdΙΧΕΤ")
+    assert utf8(body.replace(b"greek", b"koi8"), "text/html").decode().endswith("Привет")
+
+
+def test_escape_characters_alone_make_no_shifting_encoding() -> None:
+    body = "\x1b[31mÇa".encode()
+    assert utf8(body, "text/plain; charset=windows-1251") is body
+
+
+def test_labelled_utf16_without_a_mark() -> None:
+    assert utf8("Ça va".encode("utf-16-be"), "text/plain; charset=utf-16be").decode() == "Ça va"
+    assert utf8("Ça va".encode("utf-16-le"), "text/plain; charset=unicode").decode() == "Ça va"
+    assert utf8("Ça va".encode(), "text/plain; charset=utf-16") == "Ça va".encode()
 
 
 @pytest.mark.parametrize(

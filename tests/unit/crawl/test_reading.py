@@ -145,7 +145,16 @@ def test_shifting_encodings_are_believed_by_their_label() -> None:
 @pytest.mark.parametrize("label", ["nonsense", "utf-7", "hex", "rot13", "base64", "zlib", "\x00", "x" * 1000])
 def test_labels_that_are_no_charset_do_no_harm(label: str) -> None:
     body = b"<rss><channel><title>\xe7a</title></channel></rss>"
-    assert read(document(body, content_type=f"text/xml; charset={label}")).title == "\ufffda"
+    assert read(document(body, content_type=f"text/xml; charset={label}")).title == "ça"
+
+
+def test_what_browsers_refuse_to_read_is_compared_byte_by_byte() -> None:
+    one, other = (
+        read(document(f"<p>{text}</p>".encode("iso2022_kr"), content_type="text/html; charset=iso-2022-kr"))
+        for text in ("안녕", "안녕하세요")
+    )
+    assert one.text == other.text == ""
+    assert one.digest != other.digest
 
 
 def test_an_entity_bomb_is_refused_in_any_encoding() -> None:
