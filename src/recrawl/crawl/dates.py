@@ -1,8 +1,9 @@
 """Dates as publishers write them, as Unix seconds.
 
 Two spellings make up nearly all of the web's dates and are read by position: RFC 822 (RSS) and ISO 8601 (Atom, JSON
-Feed, sitemaps). The rest is left to `email.utils` and then to feedparser, which knows dozens of local habits. A date
-without a time zone is UTC. Anything that is no date is None, never an error: a wrong date must not cost the item.
+Feed, sitemaps). The rest is left to `worded_dates`, and then to feedparser, which knows Greek, Hungarian and Korean;
+its readers of English take unknown zones for UTC, and are not asked. A date without a time zone is UTC. Anything that
+is no date, or could be several, is None, never an error: a wrong date must not cost the item.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import re
 from calendar import timegm
 from datetime import UTC, datetime
-from email.utils import mktime_tz, parsedate_tz
 from functools import lru_cache
+
+from recrawl.crawl import worded_dates
 
 LONGEST = 100
 """Characters; what is longer is not a date."""
@@ -26,10 +28,10 @@ _RFC822 = re.compile(
     r"(?: ([+-])([0-9]{2}):?([0-9]{2})| ([A-Z]{1,4}))?"
 )
 _NUMERIC = re.compile(r"[0-9]{9,10}")
-_COMPACT = re.compile(r"[0-9]{8}T[0-9]{4,6}(?:Z|[+-][0-9]{4})?")
+_COMPACT = re.compile(r"[0-9]{8}T[0-9]{2}:?[0-9]{2}(?::?[0-9]{2})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?")
 _LOOSE_ISO = re.compile(
-    r"([0-9]{4})(?:[-/.]([0-9]{1,2})(?:[-/.]([0-9]{1,2}))?)?"
-    r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)?)? ?(?:Z|UTC|GMT|([+-])([0-9]{2}):?([0-9]{2}))?",
+    r"([0-9]{4})(?:[-/.]([0-9]{1,3})(?:[-/.]([0-9]{1,2}))?)?"
+    r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)?)? ?(?:Z|UTC|GMT|([+-])([0-9]{2}):?([0-9]{2})Z?)?",
     re.IGNORECASE,
 )
 
@@ -51,7 +53,7 @@ def parse(text: str | None) -> float | None:
         if day is not None and hour < 24 and minute < 60 and second < 61 and text[25] == " ":
             return day + (hour * 3600 + minute * 60 + second - offset)
     found = _RFC822.fullmatch(text)
-    return _unusual(text) if found is None else _rfc822(found)
+    return _unusual(text) if found is None else _rfc822(found, text)
 
 
 @lru_cache(maxsize=4096)
@@ -72,57 +74,71 @@ def _aware(moment: datetime) -> datetime:
 
 def _iso(text: str) -> float | None:
     try:
-        return _aware(datetime.fromisoformat(text)).timestamp()
+        if text[10:11] in ("T", " ", ""):
+            return _aware(datetime.fromisoformat(text)).timestamp()
     except (ValueError, OverflowError):
-        return _unusual(text)
+        pass
+    return _unusual(text)
 
 
-def _rfc822(found: re.Match[str]) -> float | None:
+def _rfc822(found: re.Match[str], text: str) -> float | None:
     day, name, year, hour, minute, second, sign, zone_hours, zone_minutes, zone = found.groups()
     month = _MONTHS.get(name)
-    offset = _ZONES.get(zone, 0) if zone else 0
+    offset = _ZONES.get(zone) if zone else 0
+    if month is None or offset is None:
+        return _unusual(text)
     if sign:
         offset = (int(zone_hours) * 3600 + int(zone_minutes) * 60) * (1 if sign == "+" else -1)
-    if month is None:
+    return _moment(int(year), month, int(day), int(hour), int(minute), int(second or 0), offset)
+
+
+def _moment(year: int, month: int, day: int, hour: int, minute: int, second: int, offset: int) -> float | None:
+    """Unix seconds of a local time; None if there is no such time, or no such zone. A leap second is the next one."""
+    if second > 60 or abs(offset) >= 86_400:
         return None
     try:
-        moment = datetime(int(year), month, int(day), int(hour), int(minute), min(int(second or 0), 59), tzinfo=UTC)
+        return datetime(year, month, day, hour, minute, tzinfo=UTC).timestamp() + second - offset
     except ValueError:
         return None
-    return moment.timestamp() - offset
 
 
 @lru_cache(maxsize=4096)
 def _unusual(text: str) -> float | None:
     """What two fast readers do not know; cached, because a feed that writes odd dates writes them every time."""
-    if not text.isascii():
-        return _foreign(text)
-    if _NUMERIC.fullmatch(text):
+    if _NUMERIC.fullmatch(text) and text.isascii():
         return float(text)
+    if _COMPACT.fullmatch(text):
+        return _compact(text)
+    if found := _LOOSE_ISO.fullmatch(text):
+        return _loose_iso(found)
+    found_in_words = worded_dates.parse(text)
+    return found_in_words if found_in_words is not None or text.isascii() else _foreign(text)
+
+
+def _compact(text: str) -> float | None:
     try:
-        if _COMPACT.fullmatch(text):
-            return _aware(datetime.fromisoformat(text)).timestamp()
-        if found := _LOOSE_ISO.fullmatch(text):
-            return _loose_iso(found)
-        fields = parsedate_tz(text)
-        return float(mktime_tz(fields)) if fields is not None and fields[0] > 0 else None
-    except (ValueError, OverflowError, TypeError, IndexError):
+        return _aware(datetime.fromisoformat(text)).timestamp()
+    except (ValueError, OverflowError):
         return None
 
 
-def _loose_iso(found: re.Match[str]) -> float:
+def _loose_iso(found: re.Match[str]) -> float | None:
     year, month, day, hour, minute, second = (int(group) if group else None for group in found.groups()[:6])
     offset = 0 if not found[8] else (int(found[9]) * 3600 + int(found[10]) * 60) * (1 if found[8] == "+" else -1)
-    moment = datetime(year or 0, month or 1, day or 1, hour or 0, minute or 0, min(second or 0, 59), tzinfo=UTC)
-    return moment.timestamp() + float(found[7] or 0.0) - offset
+    moment = _moment(year or 0, month or 1, day or 1, hour or 0, minute or 0, second or 0, offset)
+    return None if moment is None else moment + float(found[7] or 0.0)
 
 
 def _foreign(text: str) -> float | None:
-    """Dates with months or weekdays in other scripts, by the library that knows them."""
-    from feedparser.datetimes import _parse_date
+    """Dates in Greek, Hungarian and Korean, by the library that knows them."""
+    from feedparser import datetimes as known
 
-    try:
-        fields = _parse_date(text) if any(character.isalpha() for character in text) else None
-        return None if fields is None else float(timegm(fields))
-    except Exception:  # a library of heuristics on strangers' text: whatever it raises, this is no date
-        return None
+    readers = (known._parse_date_greek, known._parse_date_hungarian, known._parse_date_nate, known._parse_date_onblog)
+    for reader in readers:
+        try:
+            fields = reader(text)
+        except Exception:  # a library of heuristics on strangers' text: whatever it raises, this is no date
+            continue
+        if fields is not None:
+            return float(timegm(fields))
+    return None
