@@ -13,8 +13,9 @@ from recrawl.errors import ParameterError
 SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0,
            "w": 604800.0, "week": 604800.0}  # fmt: skip
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
-_PART = re.compile(r"([0-9]*\.?[0-9]+)\s*(ms|[a-z]+)", re.IGNORECASE)
+_NUMBER = r"[0-9]{0,20}\.?[0-9]{1,20}"
+_NUMBER_AND_UNIT = re.compile(rf"({_NUMBER}(?:e[+-]?[0-9]{{1,3}})?)\s{{0,20}}([a-z]{{0,20}})", re.IGNORECASE)
+_PART = re.compile(rf"({_NUMBER})\s{{0,20}}(ms|[a-z]{{1,20}})", re.IGNORECASE)
 
 
 def parse_duration(argument: str, text: str | float) -> float:
@@ -28,7 +29,7 @@ def parse_duration(argument: str, text: str | float) -> float:
         seconds = float(text)
     else:
         parts = _PART.findall(str(text))
-        bare = _NUMBER_AND_UNIT.fullmatch(str(text))
+        bare = _NUMBER_AND_UNIT.fullmatch(str(text).strip())
         if bare and not bare[2]:
             seconds = float(bare[1])
         elif parts and "".join(a + b for a, b in parts).lower() == re.sub(r"\s", "", str(text)).lower():
@@ -67,10 +68,11 @@ def parse_size(argument: str, text: str | int) -> int:
     >>> parse_size("max_size", "10MB")
     10000000
     """
-    found = _NUMBER_AND_UNIT.fullmatch(str(text))
-    if found is None or found[2].lower() not in BYTES:
+    found = _NUMBER_AND_UNIT.fullmatch(str(text).strip())
+    size = float(found[1]) * BYTES.get(found[2].lower(), math.nan) if found else math.nan
+    if not math.isfinite(size):
         raise ParameterError(argument, "a size such as 512KB, 10MB or 1GB", repr(text))
-    return int(float(found[1]) * BYTES[found[2].lower()])
+    return int(size)
 
 
 def show_duration(seconds: float | None) -> str:

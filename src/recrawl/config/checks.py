@@ -85,7 +85,7 @@ def _agent(name: str, text: str) -> None:
 
 
 def _address(name: str, text: str) -> None:
-    if text and not re.fullmatch(r"https?://[^\s/?#]+[^\s]*", text, re.IGNORECASE):
+    if text and not re.fullmatch(r"https?://[^\s/?#]\S*", text, re.IGNORECASE):
         raise ParameterError(name, "an address such as http://host:port/path, or empty", repr(text))
 
 

@@ -91,7 +91,7 @@ def _text(file: Path) -> str:
 
 
 def _syntax(error: tomllib.TOMLDecodeError) -> str:
-    message = re.sub(r"\s*\(at [^()]*\)$", "", str(error))
+    message = str(error).rsplit(" (at ", 1)[0]
     return f"not TOML: {message[:1].lower()}{message[1:]}"
 
 

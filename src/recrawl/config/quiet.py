@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from recrawl.errors import ParameterError
 
-_WRITTEN = re.compile(r"\s*(\d{1,2}):(\d{2})\s*(?:-|–|to)\s*(\d{1,2}):(\d{2})\s*(\S+)?\s*")
+_WRITTEN = re.compile(r"(\d{1,2}):(\d{2})\s*(?:-|–|to)\s*(\d{1,2}):(\d{2})(?:\s*(\S+))?")
 _DAY_MINUTES = 24 * 60
 
 
@@ -33,7 +33,7 @@ class QuietHours:
     @classmethod
     def parse(cls, argument: str, text: str) -> QuietHours:
         """Read it as people write it."""
-        found = _WRITTEN.fullmatch(text)
+        found = _WRITTEN.fullmatch(text.strip())
         expected = "hours such as 22:00-07:00, 22:00-07:00 UTC or 22:00-07:00 Europe/Berlin"
         if found is None:
             raise ParameterError(argument, expected, repr(text))

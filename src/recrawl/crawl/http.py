@@ -35,7 +35,7 @@ ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, "
     "text/html;q=0.8, */*;q=0.5"
 )
-_URL = re.compile(r"(https?)://([A-Za-z0-9._~:\[\]-]+)([/?][!-~]*)?(?:#.*)?", re.IGNORECASE)
+_URL = re.compile(r"(https?)://([A-Za-z0-9._~:\[\]-]+)([/?][!\"$-~]*)?(?:#.*)?", re.IGNORECASE)
 """One that can go out as it is: scheme, authority, path and query."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FRAMING = frozenset({"host", "connection", "content-length", "transfer-encoding", "upgrade", "expect", "te"})
@@ -239,7 +239,7 @@ def _parts(url: str) -> tuple[str, str, str]:
             raise TransportError("protocol", "the URL is not valid") from error
         if found is None:
             raise TransportError("protocol", "the URL is not valid")
-    target = (found[3] or "/").partition("#")[0]
+    target = found[3] or "/"
     return found[1].lower(), found[2], target if target.startswith("/") else f"/{target}"
 
 

@@ -35,7 +35,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _NOT_IN_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]|%(?![0-9A-Fa-f]{2})")
 _NOT_IN_QUERY = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(
-    r"(?:https?://(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z](?:-*[a-z0-9]+)*)?(/[A-Za-z0-9\-._~/]*)(?:\?[A-Za-z0-9\-._~=&;+,:@/]+)?"
+    r"(?:https?://(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z][a-z0-9]*(?:-+[a-z0-9]+)*)?(/[A-Za-z0-9\-._~/]*)(?:\?[A-Za-z0-9\-._~=&;+,:@/]+)?"
 )
 """Addresses, and paths alone, that need nothing done to them where no segment starts with a dot."""
 
@@ -64,10 +64,11 @@ def join(base: str, href: str) -> str | None:
     if len(href) <= LONGEST and (plain := _PLAIN.fullmatch(short)) and "/." not in plain[1] and short[:2] != "//":
         return short if short[0] == "h" else own + short
     href = _CONTROL.sub("", href.strip()) if len(href) <= 2 * LONGEST else ""
+    href = _with_authority(_forward(href), own)
     if not href:
         return None
     try:
-        absolute = urljoin(base, _forward(href))
+        absolute = urljoin(base, href)
         return _canonical(_split(absolute, absolute), absolute)
     except ValueError:
         return None
@@ -109,6 +110,20 @@ def _with_scheme(text: str) -> str:
     return text if rest.startswith("//") else f"{scheme}://{rest.lstrip('/')}"
 
 
+def _with_authority(href: str, own: str) -> str:
+    """A link with two slashes before its host, as browsers read any number of them; empty if no host follows.
+
+    Without slashes too it is a host where the scheme is not that of the page, and a relative path where it is.
+    """
+    scheme, colon, rest = href.partition(":")
+    if scheme.lower() not in DEFAULT_PORTS or not colon:
+        scheme, colon, rest = "", "", href
+    if not rest.startswith("//") and (not colon or own.startswith(f"{scheme.lower()}:")):
+        return href
+    rest = rest.lstrip("/")
+    return f"{scheme}{colon}//{rest}" if rest[:1] not in ("", "?", "#") else ""
+
+
 def _forward(text: str) -> str:
     """With slashes for backslashes before the query, as browsers read them."""
     if "\\" not in text:
@@ -145,6 +160,8 @@ def _canonical(parts: SplitResult, given: str) -> str:
 def _canonical_host(name: str, given: str) -> str:
     """An address literal, or a name of valid labels; numbers that only some resolvers read as addresses are refused."""
     try:
+        if "%" in name:
+            raise ValueError("a zone is a matter of one machine")
         if ":" in name:
             return f"[{ipaddress.IPv6Address(name).compressed}]"
         if not name.isascii():

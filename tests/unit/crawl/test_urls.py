@@ -57,6 +57,7 @@ def test_an_address_has_one_spelling(given_as: str, canonical: str) -> None:
      "https://exa mple.org/", "https://example..org/", "https://-a.example/", "http://2130706433/", "http://0x7f.1/",
      "http://127.1/", "http://[::1", "http://[zz]/", "https://example.org/\x00", "https://example.org/\nHost: x",
      "https://" + "a" * 64 + ".example/", "https://example.org/" + "a" * 5000, "https://" + "a." * 130 + "example/",
+     "http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://[2001:db8::1%1]/", "//", "http://?x", "https://#a",
      "feed:", "http://%zz/", "https://\ud800.example/"],
 )  # fmt: skip
 def test_anything_else_is_refused(text: str) -> None:
@@ -107,6 +108,23 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
         ("file:///etc/passwd", None),
         ("ftp://example.org/", None),
         ("http://[bad", None),
+        ("https://", None),
+        ("http://", None),
+        ("https:///", None),
+        ("https://?x", None),
+        ("https://#x", None),
+        ("//", None),
+        ("///", None),
+        ("https:///other.example/b", "https://other.example/b"),
+        ("///other.example/b", "https://other.example/b"),
+        ("https:\\\\other.example\\b", "https://other.example/b"),
+        ("https:b", "https://example.org/dir/b"),
+        ("http:other.example/b", "http://other.example/b"),
+        ("HTTPS:/b", "https://example.org/b"),
+        ("http://[fe80::1%25eth0]/", None),
+        ("http://[fe80::1%eth0]/", None),
+        ("http://[fe80::1]/", "http://[fe80::1]/"),
+        ("http://[::1%]/", None),
         ("http://2130706433/", None),
         ("https://example.org/" + "a" * 5000, None),
         ("/\ud800", "https://example.org/%3F"),
@@ -114,6 +132,12 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
 )
 def test_links_lead_to_http_or_nowhere(href: str, leads_to: str | None) -> None:
     assert urls.join("https://example.org/dir/a", href) == leads_to
+
+
+@pytest.mark.parametrize("label", ["a" * 38, "a" * 3000, "a-" * 1500, "a--" * 1000, "0" * 3000, "a." * 1500])
+@pytest.mark.parametrize("end", ["%20", "-/", "-"])
+def test_no_host_takes_long_to_look_at(label: str, end: str) -> None:
+    assert urls.join("https://example.org/", f"https://{label}{end}") is None
 
 
 @given(st.text("abz./:?#%@[]\\-09é \t=&", max_size=40) | st.text(max_size=40))
