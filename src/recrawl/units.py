@@ -18,6 +18,20 @@ _NUMBER_AND_UNIT = re.compile(rf"({_NUMBER}(?:e[+-]?[0-9]{{1,3}})?)\s{{0,20}}([a
 _PART = re.compile(rf"({_NUMBER})\s{{0,20}}(ms|[a-z]{{1,20}})", re.IGNORECASE)
 
 
+def whole_number(text: str, most: int) -> int | None:
+    """The number a stranger wrote in digits, `most` where it is larger; None for anything else.
+
+    Python refuses to convert thousands of digits, and takes long over hundreds: no more are converted than `most` has.
+
+    >>> whole_number("0042", 99), whole_number("1" + 5000 * "0", 99), whole_number("-1", 99), whole_number("²", 99)
+    (42, 99, None, None)
+    """
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    return min(int(digits), most) if len(digits) <= len(str(most)) else most
+
+
 def parse_duration(argument: str, text: str | float) -> float:
     """Seconds in `90s`, `15m`, `6h`, `7d`, `2w`, `1h30m`; a bare number is seconds.
 

@@ -16,6 +16,7 @@ from recrawl import __version__
 from recrawl.cli.nearest import Suggesting
 from recrawl.cli.options import config_option
 from recrawl.errors import RecrawlError
+from recrawl.logs import guard
 
 COMMANDS = {
     "demo": "recrawl.cli.demo",
@@ -72,6 +73,7 @@ def recrawl() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
+    guard()
     sys.exit(run(arguments))
 
 

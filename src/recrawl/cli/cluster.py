@@ -19,6 +19,7 @@ import click
 from recrawl.cli.nearest import Suggesting
 from recrawl.cli.options import json_option, opened_store, settings, store_options
 from recrawl.errors import ConfigError, StoreError
+from recrawl.redaction import without_password
 
 if TYPE_CHECKING:
     from recrawl.cluster.board import Board
@@ -181,7 +182,7 @@ def _opened(config: Config) -> Iterator[PostgresStore]:
 
     if not config.store.startswith(("postgresql://", "postgres://")):
         raise ConfigError(
-            f"a fleet needs a store in PostgreSQL, not {config.store}: "
+            f"a fleet needs a store in PostgreSQL, not {without_password(config.store)}: "
             "recrawl store copy FROM postgresql://USER@HOST/DATABASE, then name it with --store"
         )
     with opened_store(config) as store:

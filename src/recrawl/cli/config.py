@@ -10,13 +10,19 @@ from recrawl.cli.options import config_option, json_option, settings
 
 
 @click.command(name="config", short_help="Print the settings in force, as a commented file.")
+@click.option("--show-secrets", is_flag=True, help="Also what is hidden otherwise, to be kept in a file.")
 @json_option
 @config_option
-def command(as_json: bool) -> None:
-    """Print the settings in force as a complete, commented `recrawl.toml`; all defaults where there is no file."""
+def command(show_secrets: bool, as_json: bool) -> None:
+    """Print the settings in force as a complete, commented `recrawl.toml`; all defaults where there is no file.
+
+    Passwords, the paths of webhook and proxy and the arguments of a command are hidden behind an ellipsis.
+    """
     import msgspec
 
-    config = msgspec.to_builtins(settings())
+    from recrawl.config.secret import shown
+
+    config = msgspec.to_builtins(settings()) if show_secrets else shown(settings())
     if as_json:
         from recrawl.cli.showing import write_json
 

@@ -79,13 +79,11 @@ def command(
 
 def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serve_port: int | None = None) -> None:
     """Open the store, crawl, close it; with a port, show the web page meanwhile."""
-    import structlog
-
-    from recrawl import wiring
+    from recrawl import logs, wiring
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
 
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))  # standard output carries events
+    logs.configure()
     store = open_store(config.store)
     clock = SystemClock()
     try:

@@ -79,6 +79,7 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     import os
 
     _require()
+    from recrawl import logs
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
     from recrawl.web.app import make_app
@@ -86,6 +87,7 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     from recrawl.web.server import bound, serve
     from recrawl.wiring import install_event_loop
 
+    logs.configure()
     install_event_loop()
     door = make_door(host, config.store, os.environ, names=names, file=file)
     listener = bound(host, port)

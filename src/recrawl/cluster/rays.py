@@ -19,6 +19,9 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
+import structlog
+
+from recrawl import logs
 from recrawl.crawl.borders import Said, Turn
 from recrawl.errors import FleetError, require
 
@@ -210,6 +213,8 @@ class _Actor:
     """
 
     def __init__(self) -> None:
+        logs.configure()
+        logs.guard()
         self._over = threading.Event()
 
     def _begin(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -218,10 +223,8 @@ class _Actor:
     def _carry_out(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         try:
             asyncio.run(work())
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
+        except BaseException as error:
+            structlog.get_logger("recrawl.fleet").error("an actor ends", **logs.fault(error))
             os._exit(FAILED)
         finally:
             self._over.set()
@@ -305,8 +308,6 @@ async def _be_coordinator(actor: CoordinatorActor, config: Any, space: str) -> N
 
 def _patiently_opened(url: str) -> Any:
     """The store, once it is there."""
-    import structlog
-
     from recrawl.errors import StoreError
     from recrawl.store.postgres import PostgresStore
 

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from recrawl.config.quiet import QuietHours
+from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
 from recrawl.errors import ParameterError
+from recrawl.redaction import HIDDEN
 from recrawl.units import parse_duration, parse_rate, parse_size
 
 Rule = Callable[[str, Any], object]
@@ -86,7 +88,15 @@ def _agent(name: str, text: str) -> None:
 
 def _address(name: str, text: str) -> None:
     if text and not re.fullmatch(r"https?://[^\s/?#]\S*", text, re.IGNORECASE):
-        raise ParameterError(name, "an address such as http://host:port/path, or empty", repr(text))
+        raise ParameterError(name, "an address such as http://host:port/path, or empty", shown_value(name, text))
+    _whole_text(name, text)
+
+
+def _whole_text(name: str, text: str) -> None:
+    """What `recrawl config` shows of a secret is not the secret."""
+    if text.endswith(HIDDEN):
+        expected = "written out (`recrawl config --show-secrets` prints it whole)"
+        raise ParameterError(name, expected, f"what was hidden behind {HIDDEN}")
 
 
 def _variable(name: str, text: str) -> None:
@@ -96,7 +106,8 @@ def _variable(name: str, text: str) -> None:
 
 def _path(name: str, text: str) -> None:
     if not text or "\0" in text:
-        raise ParameterError(name, "the path of a file", repr(text))
+        raise ParameterError(name, "the path of a file", shown_value(name, text))
+    _whole_text(name, text)
 
 
 def _quiet(name: str, texts: tuple[str, ...]) -> None:
@@ -136,6 +147,7 @@ RULES: dict[str, Rule] = {
     "retention.size": _size_or_nothing,
     "outlets.webhook": _address,
     "outlets.webhook_secret_env": _variable,
+    "outlets.exec": _whole_text,
 }
 NUMBERS_ALLOWED = {
     name

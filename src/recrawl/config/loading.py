@@ -16,6 +16,7 @@ import msgspec
 
 from recrawl.config.checks import NUMBERS_ALLOWED, check
 from recrawl.config.lines import lines_of
+from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
 from recrawl.errors import ConfigError, ParameterError
 
@@ -178,7 +179,7 @@ def _mistyped(error: msgspec.ValidationError, document: Any) -> ParameterError:
     name = ".".join(step for step in steps if isinstance(step, str))
     expected = re.match(r"Expected `([^`]*)`", message)
     kind = expected[1].partition(" | ")[0] if expected else ""
-    return ParameterError(name, _KINDS.get(kind, _choices(name)), _shown(got), element or None)
+    return ParameterError(name, _KINDS.get(kind, _choices(name)), _shown(name, got), element or None)
 
 
 def _choices(name: str) -> str:
@@ -197,10 +198,10 @@ def _types(struct: type[msgspec.Struct]) -> dict[str, Any]:
     return {field.name: field.type for field in msgspec.structs.fields(struct)}
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    text = repr(value)
+    text = shown_value(name, value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 

@@ -7,18 +7,17 @@ Pure functions; nothing here delivers anything.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 import msgspec
 
+from recrawl.redaction import without_credentials
 from recrawl.store.base import Event, Item, Source, Version
 
 SCHEMA_VERSION = 1
 """Grows when a field changes its meaning or goes away; new fields may come at any time."""
 
 Happening = Literal["moved", "retired"]
-_CREDENTIALS = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 class _Origin(msgspec.Struct, frozen=True):
@@ -122,15 +121,6 @@ def heading(event: Event) -> Heading:
         link=str(link or body.source.get("url") or ""),
         title=str(title or body.source.get("title") or ""),
     )
-
-
-def without_credentials(text: str) -> str:
-    """The text with user names and passwords taken out of its URLs.
-
-    >>> without_credentials("moved from https://me:secret@a.example/feed?x=a@b")
-    'moved from https://a.example/feed?x=a@b'
-    """
-    return _CREDENTIALS.sub("", text) if "@" in text else text
 
 
 def _origin(source: Source) -> _Origin:

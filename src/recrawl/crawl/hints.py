@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from recrawl.config import HintSwitches
 from recrawl.crawl import dates
 from recrawl.crawl.findings import Hints
+from recrawl.units import whole_number
 
 LONGEST_STAY_S = 86400.0
 PERIODS_S = {"hourly": 3600.0, "daily": 86400.0, "weekly": 604800.0, "monthly": 2629800.0, "yearly": 31557600.0}
@@ -69,7 +70,8 @@ def of_changefreq(words: Iterable[str]) -> float | None:
 
 def hours(texts: Iterable[str | None]) -> tuple[int, ...]:
     """The hours of skipHours; 24 is midnight, as in RSS 0.91."""
-    found = {int(text) % 24 for text in texts if text and text.strip().isdecimal() and int(text.strip()[:3]) <= 24}
+    numbers = (whole_number((text or "").strip(), 25) for text in texts)
+    found = {number % 24 for number in numbers if number is not None and number <= 24}
     return tuple(sorted(found)) if len(found) < 24 else ()
 
 

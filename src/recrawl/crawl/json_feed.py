@@ -11,6 +11,8 @@ from recrawl.crawl.feeds import MOST_ENTRIES, make_item, once
 from recrawl.crawl.findings import Findings, UnreadableError
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
+LONGEST_NUMBER = 1000
+
 
 def read_json_feed(body: bytes, url: str, now: float) -> Findings:
     """What a JSON feed holds.
@@ -64,9 +66,14 @@ def _decoded(body: bytes) -> Any:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         pass
     try:
-        return json.loads(body, strict=False)
+        return json.loads(body, strict=False, parse_int=_number)
     except (ValueError, RecursionError) as error:
         raise UnreadableError("not a readable JSON document") from error
+
+
+def _number(digits: str) -> int | str:
+    """As a number; what Python would refuse to convert stays as it is written."""
+    return int(digits) if len(digits) < LONGEST_NUMBER else digits
 
 
 def _text(value: Any) -> str | None:

@@ -24,6 +24,8 @@ _MAYBE_SWALLOWED = re.compile(r"<(?:!--|[sS][cCtT]|[tT][eE]|[nN][oO]|[hH][eE])")
 _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|code|em|font|i|ins|mark|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>")
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _CUT_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*\Z")
+_ENDLESS_REFERENCE = re.compile(r"&#[0-9]{8,}+;?")
+"""No character has such a number, and Python refuses to convert thousands of digits."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _JOINERS = "\u200c\u200d"
 
@@ -77,7 +79,7 @@ def _plain(text: str, whole: bool) -> str:
     if "<" in text:
         text = _without_markup(text, whole)
     if "&" in text:
-        text = unescape(text)
+        text = unescape(_ENDLESS_REFERENCE.sub("\N{REPLACEMENT CHARACTER}", text))
         if "<" in text:
             text = _without_markup(text, True)
     return " ".join(visible(text).split())

@@ -17,6 +17,8 @@ from recrawl.crawl.intents import Intent, Visit
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
+from recrawl.logs import fault
+from recrawl.redaction import message_of
 from recrawl.store.base import item_key
 
 
@@ -84,8 +86,10 @@ class Visitor:
         try:
             return await self._courier.visit(source.url, source.headers, conditional, load=load)
         except Exception as error:
-            self._log.exception("a fetch went wrong", source=source.id)
-            return Delivery(response=None, final_url=source.url, requests=1, error=f"internal error: {error!r}")
+            self._log.error("a fetch went wrong", source=source.id, **fault(error))
+            return Delivery(
+                response=None, final_url=source.url, requests=1, error=f"internal error: {message_of(error)}"
+            )
 
     async def _read_alone(self, visit: Visit) -> None:
         """What a large document holds may be many times its size: one at a time, from here until it is stored."""
@@ -118,5 +122,5 @@ class Visitor:
         except UnreadableError as error:
             visit.error = str(error)
         except Exception as error:
-            self._log.exception("a document could not be read", source=source.id)
-            visit.error = f"internal error: {error!r}"
+            self._log.error("a document could not be read", source=source.id, **fault(error))
+            visit.error = f"internal error: {message_of(error)}"

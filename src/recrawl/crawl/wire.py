@@ -25,6 +25,7 @@ from recrawl.crawl import addresses
 from recrawl.crawl.freight import SMALL_BYTES, Load
 from recrawl.crawl.transport import TransportError
 from recrawl.crawl.unpacking import GZIP_MAGIC
+from recrawl.units import whole_number
 
 MAX_LINE_BYTES = 8190
 MAX_FIELD_BYTES = 16_384
@@ -185,7 +186,7 @@ class Wire(asyncio.Protocol):
         if not 200 <= message.code < 300:
             self._limit, self._cut = min(DROPPED_BODY_BYTES, self._limit), True
         length = message.headers.get("Content-Length", "")
-        if not self._cut and length.isascii() and length.isdigit() and int(length[:20]) > self._limit:
+        if not self._cut and (whole_number(length, self._limit + 1) or 0) > self._limit:
             self.fail(TransportError("too large", f"the answer has {length[:20]} bytes, more than {self._limit}"))
 
     def _collect(self) -> None:
@@ -216,9 +217,9 @@ class Wire(asyncio.Protocol):
         assert self._message is not None
         assert self._transport is not None
         headers = self._message.headers
-        length = headers.get("Content-Length", "")
-        packed = "Content-Encoding" in headers or self._parts[0].startswith(GZIP_MAGIC) or not length.isdigit()
-        self._asking = self._loop.create_task(load.take(self._limit if packed else min(int(length), self._limit)))
+        length = whole_number(headers.get("Content-Length", ""), self._limit)
+        packed = "Content-Encoding" in headers or self._parts[0].startswith(GZIP_MAGIC)
+        self._asking = self._loop.create_task(load.take(self._limit if packed or length is None else length))
         if not load.size:
             self._transport.pause_reading()
             self._asking.add_done_callback(self._go_on)

@@ -18,6 +18,7 @@ from recrawl import __version__
 from recrawl.clock import Clock
 from recrawl.config import Config
 from recrawl.errors import ParameterError, StoreError
+from recrawl.logs import fault
 from recrawl.store.base import Store
 from recrawl.web.api import routes as api
 from recrawl.web.desk import Desk
@@ -107,6 +108,6 @@ def _add_problems(app: FastAPI, pages: Pages) -> None:
 
     @app.exception_handler(Exception)
     def unexpected(request: Request, error: Exception) -> Response:
-        structlog.get_logger("recrawl").error("a request failed", path=request.url.path, exc_info=error)
+        structlog.get_logger("recrawl").error("a request failed", path=request.url.path, **fault(error))
         headers = {name.decode(): value.decode() for name, value in ALWAYS}
         return Response("Something went wrong here; the log says what.", 500, headers, "text/plain")

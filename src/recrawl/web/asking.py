@@ -8,7 +8,7 @@ from typing import cast
 
 from recrawl.errors import ParameterError
 from recrawl.store.base import SourceState
-from recrawl.units import parse_duration, parse_rate
+from recrawl.units import parse_duration, parse_rate, whole_number
 from recrawl.web.desk import Desk
 from recrawl.web.views import catalogue, latest
 from recrawl.web.views.prospects import bounds
@@ -26,7 +26,7 @@ def text(query: Mapping[str, str], name: str) -> str:
 def whole(query: Mapping[str, str], name: str, default: int, most: int) -> int:
     """A whole number from 1 on."""
     given = query.get(name, "")
-    return min(max(int(given), 1), most) if given.isascii() and given.isdecimal() and len(given) < 20 else default
+    return default if (number := whole_number(given, most)) is None else max(number, 1)
 
 
 def sources_choice(query: Mapping[str, str]) -> catalogue.Choice:

@@ -339,7 +339,8 @@ def test_a_fault_of_an_outlet_is_logged_and_tried_again():
     with capture_logs() as logs:
         delivered(Events(), outlet, Waits(), 1)
     assert outlet.numbers == [1]
-    assert (logs[0]["event"], logs[0]["exc_info"]) == ("delivery failed", True)
+    assert (logs[0]["event"], logs[0]["error"]) == ("delivery failed", "KeyError: '…'")
+    assert "test_outlets.py" in logs[0]["trace"]
 
 
 def test_the_end_waits_for_no_outlet_longer_than_it_says():

@@ -19,6 +19,7 @@ from hashlib import blake2b
 from recrawl.crawl.events import heading
 from recrawl.crawl.outlets.base import RefusedError
 from recrawl.errors import ParameterError
+from recrawl.redaction import program
 from recrawl.store.base import Event
 
 TRIES = 3
@@ -52,7 +53,7 @@ class CommandOutlet:
         """Nothing is held between events."""
 
     async def _run(self, event: Event) -> None:
-        program = self._arguments[0]
+        name = self._arguments[0]
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._arguments,
@@ -62,24 +63,24 @@ class CommandOutlet:
                 start_new_session=True,  # Ctrl-C is for the crawler, which lets the command finish
             )
         except OSError as error:
-            raise RefusedError(f"{program} cannot be run: {error.strerror or error}", TRIES) from error
+            raise RefusedError(f"{name} cannot be run: {error.strerror or error}", TRIES) from error
         try:
             async with asyncio.timeout(self._timeout_s):
                 await process.communicate(event.body + b"\n")
         except TimeoutError:
-            raise RefusedError(f"{program} took longer than {self._timeout_s:g} s", TRIES) from None
+            raise RefusedError(f"{name} took longer than {self._timeout_s:g} s", TRIES) from None
         finally:
             if process.returncode is None:
                 await _kill(process)
         if process.returncode:
-            raise RefusedError(f"{program} {_ending(process.returncode)}", TRIES)
+            raise RefusedError(f"{name} {_ending(process.returncode)}", TRIES)
 
 
 def _split(command: str) -> list[str]:
     try:
         arguments = shlex.split(command)
     except ValueError as error:
-        raise ParameterError("exec", f"a command with balanced quotes ({error})", repr(command)) from error
+        raise ParameterError("exec", "a command with balanced quotes", repr(program(command))) from error
     if not arguments:
         raise ParameterError("exec", "a command", repr(command))
     if shutil.which(arguments[0]) is None:

@@ -14,6 +14,8 @@ from recrawl.clock import Clock
 from recrawl.crawl.events import heading
 from recrawl.crawl.outlets.base import NotDeliveredError, Outlet, OutletClosedError, RefusedError
 from recrawl.errors import StoreError
+from recrawl.logs import fault
+from recrawl.redaction import message_of, only_host
 from recrawl.store.base import Event
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 300.0
@@ -85,7 +87,7 @@ class Lane:
         self._delivered = self._skipped = self._failures = 0
         self._refusals = Refusals()
         self._error, self._caught_up, self._closed = "", False, False
-        self._log = structlog.get_logger("recrawl").bind(outlet=outlet.name)
+        self._log = structlog.get_logger("recrawl").bind(outlet=only_host(outlet.name))
 
     @property
     def standing(self) -> Standing:
@@ -149,8 +151,8 @@ class Lane:
         except NotDeliveredError as error:
             return await self._later(error)
         except Exception as error:  # a fault of one outlet stops neither the crawl nor the others
-            self._log.exception("delivery failed")
-            return await self._later(NotDeliveredError(f"unexpected: {error!r}"))
+            self._log.error("delivery failed", **fault(error))
+            return await self._later(NotDeliveredError(f"unexpected: {message_of(error)}"))
         else:
             await self._arrived(events)
         return True

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from recrawl.clock import Clock
-from recrawl.crawl.events import without_credentials
 from recrawl.crawl.outlets.base import BATCH, NotDeliveredError, RefusedError
 from recrawl.crawl.politeness import retry_after_s
 from recrawl.errors import ParameterError
+from recrawl.redaction import only_host, without_credentials
 from recrawl.store.base import Event
 
 TRIES = 5
@@ -102,7 +102,7 @@ def _check(url: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise ParameterError("webhook", "an http or https URL", repr(without_credentials(url)))
+        raise ParameterError("webhook", "an http or https URL", repr(only_host(url)))
 
 
 def _advice(status: int) -> str:

@@ -50,6 +50,7 @@ from recrawl.integrations.scrapy.options import choice, make_scheduler
 from recrawl.integrations.scrapy.visits import VISIT, Visit, digest_of, visit_of
 from recrawl.integrations.scrapy.waking import Alarm
 from recrawl.integrations.scrapy.watching import Errback, RecrawlSpiderMiddleware
+from recrawl.redaction import without_credentials
 from recrawl.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -220,7 +221,8 @@ class RecrawlScheduler(ScrapyScheduler):
             key, terms = read_mark(request)
             self.recrawl.check(terms)
         except ParameterError as error:
-            logger.error("recrawl: %s cannot be a source and is dropped: %s", request, error, extra=self._extra)
+            shown = without_credentials(str(request))
+            logger.error("recrawl: %s cannot be a source and is dropped: %s", shown, error, extra=self._extra)
             self._count("refused")
             return False
         memo = memo_of(request, key, self.spider)
