@@ -1,8 +1,6 @@
 """Pages: their main text, and a digest of it that stands still when nothing was said.
 
-The main text is what a reader came for: without scripts, navigation, page headers and footers, asides and forms, and
-without what is hidden; headers, footers and asides *inside* an article belong to it. Or it is what a CSS selector
-picks. Block elements become lines.
+The text is the page's `main_text`, or what a CSS selector picks.
 
 The digest is taken after replacing what changes by itself: times of day and moments, ages ("5 minutes ago"), dates that
 stand alone on a line or after words such as *updated* or *as of*, long random tokens, and counts of views and likes.
@@ -12,7 +10,6 @@ Prices, other numbers and dates within sentences stay: those are what people wat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
@@ -21,6 +18,7 @@ from lxml import etree
 
 from recrawl.crawl import urls
 from recrawl.crawl.findings import Findings, UnreadableError
+from recrawl.crawl.main_text import main_text, picked_text
 from recrawl.crawl.text import TITLE_CHARACTERS, clean, visible
 
 FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json",
@@ -28,20 +26,6 @@ FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "applicat
 MOST_FEEDS = 20
 LARGEST = 4_000_000
 """Bytes of a page or text that are looked at."""
-_DROPPED = frozenset((
-    "script", "style", "noscript", "template", "nav", "form", "button", "select", "textarea", "iframe", "object", "svg",
-    "canvas", "head", "dialog", "menu",
-))  # fmt: skip
-_OUTSIDE = frozenset(("header", "footer", "aside"))
-_ARTICLES = frozenset(("article", "main"))
-_DROPPED_ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "complementary", "dialog"))
-_BLOCKS = frozenset((
-    "address", "article", "aside", "blockquote", "body", "br", "caption", "dd", "details", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
-    "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
-))  # fmt: skip
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{1,6})?\.?"
 _ORDINAL = r"[0-9]{1,2}(?:st|nd|rd|th)?"
 _DATE = (
@@ -89,14 +73,15 @@ def read_page(body: bytes, url: str, select: str, keep_text: int, raw: bytes | N
     root = _tree(body[:LARGEST])
     if root is None:
         return Findings(kind="page", digest=digest_of_bytes(body if raw is None else raw))
-    text = "\n".join(_lines_of_picked(root, select) if select else main_lines(root))
+    lines, remark = (_lines_of_picked(root, select), "") if select else main_text(root)
+    text = "\n".join(lines)
     return Findings(
         kind="page",
         title=clean(root.findtext(".//title") or "", TITLE_CHARACTERS),
         text=bounded(text, keep_text),
         digest=digest_of_text(text) if raw is None else digest_of_bytes(raw),
         advertises=advertised(root, url),
-        remark=_remark(body),
+        remark=_remark(body) or (remark if raw is None else ""),
     )
 
 
@@ -113,11 +98,6 @@ def read_text(body: bytes, keep_text: int, raw: bytes | None = None) -> Findings
     )
     digest = digest_of_text(text) if raw is None else digest_of_bytes(raw)
     return Findings(kind="page", text=bounded(text, keep_text), digest=digest, remark=_remark(body))
-
-
-def main_lines(root: Any) -> list[str]:
-    """The lines of a tree's main text."""
-    return _joined(_pieces(root))
 
 
 def advertised(root: Any, url: str) -> tuple[str, ...]:
@@ -204,7 +184,7 @@ def _lines_of_picked(root: Any, select: str) -> list[str]:
     for element in picked:
         if not any(ancestor in inside for ancestor in element.iterancestors()):
             inside.add(element)
-            lines.extend(_joined(_pieces(element, everything=True)))
+            lines.extend(picked_text(element))
     return lines
 
 
@@ -216,75 +196,6 @@ def picked_elements(root: Any, select: str) -> list[Any]:
         return list(root.xpath(GenericTranslator().css_to_xpath(select)))
     except (SelectorError, etree.XPathError) as error:
         raise UnreadableError(f"the selector {select[:200]!r} is not a CSS selector: {error}") from error
-
-
-def _pieces(root: Any, everything: bool = False) -> Iterator[str]:
-    """The text in document order, a line break around every block; without recursion, whatever the depth.
-
-    Parameters
-        everything: keep headers, forms and the like, as for what a selector picked
-    """
-    dropped_until = None
-    articles = 0
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        tag = element.tag
-        if event == "start":
-            if dropped_until is not None:
-                continue
-            if element is not root and _is_dropped(element, tag, articles > 0 or everything, everything):
-                dropped_until = element
-                continue
-            articles += tag in _ARTICLES
-            if tag in _BLOCKS:
-                yield "\n"
-            if element.text:
-                yield element.text
-            continue
-        if dropped_until is element:
-            dropped_until = None
-        elif dropped_until is None:
-            articles -= tag in _ARTICLES
-            if tag in _BLOCKS:
-                yield "\n"
-        if dropped_until is None and element.tail and element is not root:
-            yield element.tail
-
-
-def _is_dropped(element: Any, tag: Any, inside_article: bool, everything: bool) -> bool:
-    if not isinstance(tag, str):
-        return True
-    if tag in _DROPPED:
-        return not everything or tag in ("script", "style", "template", "noscript", "head")
-    if tag in _OUTSIDE and not inside_article:
-        return True
-    if not element.attrib:
-        return False
-    role = element.get("role")
-    if role is not None and not everything and role.lower() in _DROPPED_ROLES and not inside_article:
-        return True
-    style = element.get("style")
-    return (
-        element.get("hidden") is not None
-        or element.get("aria-hidden") == "true"
-        or (style is not None and _HIDDEN_STYLE.search(style) is not None)
-    )
-
-
-def _joined(pieces: Iterator[str]) -> list[str]:
-    """Lines from pieces: a piece that is a line break ends one, white space within a line is one space."""
-    lines: list[str] = []
-    line: list[str] = []
-    for piece in pieces:
-        if piece != "\n":
-            line.append(piece)
-            continue
-        if line:
-            text = " ".join(visible("".join(line)).split())
-            if text:
-                lines.append(text)
-            line = []
-    text = " ".join(visible("".join(line)).split())
-    return [*lines, text] if text else lines
 
 
 def _remark(body: bytes) -> str:
