@@ -29,7 +29,7 @@ async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncI
 
 
 @contextlib.asynccontextmanager
-async def speaking(raw: Raw) -> AsyncIterator[str]:
+async def speaking(raw: Raw, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """A server that lets `raw` say what it likes once a request's headers have come; its base URL."""
     tasks: set[asyncio.Task[None]] = set()
 
@@ -43,9 +43,9 @@ async def speaking(raw: Raw) -> AsyncIterator[str]:
         writer.close()
         tasks.discard(task)
 
-    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    server = await asyncio.start_server(talk, "127.0.0.1", 0, ssl=tls)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for task in list(tasks):

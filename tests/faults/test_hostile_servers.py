@@ -64,6 +64,10 @@ SAID: dict[str, str] = {
     "never_body": NO_ANSWER,
     "endless": TOO_LARGE,
     "endless_headers": r"failed: 127\.0\.0\.1: the answer is not proper HTTP: .+",
+    "endless_continue": r"failed: 127\.0\.0\.1: the answer is not proper HTTP: more than 32 interim answers",
+    "endless_hints": r"failed: 127\.0\.0\.1: the answer is not proper HTTP: more than 32 interim answers",
+    "endless_extension": r"failed: 127\.0\.0\.1: the answer is not proper HTTP: too much around the body",
+    "tiny_chunks": r"failed: 127\.0\.0\.1: the answer is not proper HTTP: too much around the body",
     "not_http": r"failed: 127\.0\.0\.1: the answer is not proper HTTP: .+",
     **{name: BOMB for name in FAULTS if name.startswith("bomb_")},
     **{name: ENTITIES for name in FAULTS if name.startswith("entity_")},
@@ -83,6 +87,8 @@ SAID: dict[str, str] = {
     "wrong_type": READ,
     "html_type": READ,
     "no_type": READ,
+    "long_type": READ,
+    "hostile_links": READ,
     "dates_future": READ,
     "dates_past": READ,
     "huge_title": TOO_LARGE,
@@ -162,7 +168,8 @@ def test_the_run_ends_when_it_should(account: Account) -> None:
     assert account.elapsed_s < LONGEST_S + HASTY.fetch.timeout_s + 5.0
 
 
-@pytest.mark.parametrize("name", ["drip", "drip_headers", "never", "never_body", "endless", "endless_headers"])
+@pytest.mark.parametrize("name", ["drip", "drip_headers", "never", "never_body", "endless", "endless_headers",
+                                  "endless_continue", "endless_hints", "endless_extension", "tiny_chunks"])  # fmt: skip
 def test_every_single_fetch_ends_in_time(account: Account, name: str) -> None:
     """By the web's own watch: when it began to answer, and when the crawler hung up."""
     met = [access for access in account.seen(NAMES.index(name)) if access.fault == name]
@@ -199,7 +206,8 @@ def test_files_and_canaries_are_not_read(account: Account) -> None:
 
 @pytest.mark.parametrize("name", ["malformed", "truncated", "undated", "without_ids", "changing_ids", "dates_past",
                                   "dates_future", "control_characters", "wrong_charset", "unknown_charset",
-                                  "wrong_type", "html_type", "no_type", "redirect_other_host"])  # fmt: skip
+                                  "wrong_type", "html_type", "no_type", "long_type",
+                                  "redirect_other_host"])  # fmt: skip
 def test_what_can_be_read_is_found_once(account: Account, name: str) -> None:
     number = NAMES.index(name)
     items = account.items[number]

@@ -410,8 +410,11 @@ def test_an_endless_body_goes_on_as_long_as_it_is_read() -> None:
     assert web.log[0].end is not None
 
 
-def test_endless_headers_and_no_http_at_all() -> None:
+def test_endless_headers_interim_answers_and_framing_and_no_http_at_all() -> None:
     struck("endless_headers", lambda answer: _same(b"\r\n\r\n" in answer.raw, False), most=1_000_000)
+    for name in ("endless_continue", "endless_hints", "endless_extension", "tiny_chunks"):
+        web = struck(name, lambda answer: _same(len(answer.raw) >= 500_000, True), most=500_000)
+        assert web.log[0].end is not None
     struck("not_http", lambda answer: _same(answer.raw[:4], b"SSH-"))
 
 

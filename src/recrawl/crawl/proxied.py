@@ -9,16 +9,21 @@ written to it. When the proxy passes it on is the proxy's affair.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from contextvars import ContextVar
+from functools import partial
+from typing import Any
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from aiohttp.http import HttpProcessingError
+from aiohttp.http import HttpProcessingError, RawResponseMessage
 from multidict import CIMultiDictProxy
 
 from recrawl.config import Fetching
 from recrawl.crawl import addresses, wire
+from recrawl.crawl.framing import Framing
 from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.transport import Request, TransportError
 
@@ -36,6 +41,35 @@ class _PermittedRequest(aiohttp.ClientRequest):
         return await super().send(conn)  # does not pause before it has written
 
 
+class _BoundedHandler(ResponseHandler):
+    """A connection that bounds what comes around bodies, as ours without a proxy do."""
+
+    def set_response_params(self, **params: Any) -> None:
+        self._framing = Framing()
+        super().set_response_params(**params)
+
+    def feed_data(self, data: tuple[RawResponseMessage, aiohttp.StreamReader], size: int = 0) -> None:
+        if data[0].code < 200 and data[0].code != 101:
+            self._framing.interim += 1  # nobody waits for these
+        else:
+            super().feed_data(data, size)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        framing, payload = getattr(self, "_framing", None), self._payload
+        if framing is None or self._exception is not None:
+            return
+        framing.received += len(data)
+        if self._reading_paused:
+            return  # the rest of what was received has not been parsed yet
+        if what := framing.excess(0 if payload is None else payload.total_bytes):
+            error = HttpProcessingError(message=what)
+            self.set_exception(error)
+            if payload is not None:
+                payload.set_exception(error)
+            self.abort()
+
+
 class ProxiedSession:
     """Sends requests through a proxy."""
 
@@ -46,6 +80,7 @@ class ProxiedSession:
             resolver=addresses.Resolver(rule=addresses.anywhere),
             keepalive_timeout=wire.KEEP_ALIVE_S,
         )
+        connector._factory = partial(_BoundedHandler, loop=asyncio.get_running_loop())  # type: ignore[assignment]
         idle_s = fetching.idle_timeout_s
         self._session = aiohttp.ClientSession(
             connector=connector,

@@ -22,6 +22,7 @@ from aiohttp import StreamReader
 from aiohttp.http import HttpProcessingError, HttpResponseParser, RawResponseMessage
 
 from recrawl.crawl import addresses
+from recrawl.crawl.framing import Framing
 from recrawl.crawl.freight import SMALL_BYTES, Load
 from recrawl.crawl.transport import TransportError
 from recrawl.crawl.unpacking import GZIP_MAGIC
@@ -68,6 +69,7 @@ class Wire(asyncio.Protocol):
         self._parts: list[bytes] = []
         self._size = self._limit = 0
         self._cut = False
+        self._framing = Framing()
         self._load: Load | None = None
         self._asking: asyncio.Task[None] | None = None
         self.reusable = True
@@ -81,7 +83,7 @@ class Wire(asyncio.Protocol):
         if self._transport is None:
             raise TransportError("reset", "the connection ended before the request was sent")
         self._message, self._parts, self._size, self._limit, self._cut = None, [], 0, max_bytes, cut
-        self._load = load
+        self._load, self._framing = load, Framing()
         self._parser = HttpResponseParser(
             self,  # type: ignore[arg-type]
             self._loop,
@@ -140,6 +142,7 @@ class Wire(asyncio.Protocol):
         if self._done is None or self._done.done() or self._parser is None:
             return self.close()  # nobody asked
         self.heard = self._loop.time()
+        self._framing.received += len(data)
         try:
             messages, upgraded, _ = self._parser.feed_data(data)
         except (HttpProcessingError, ValueError) as error:
@@ -149,13 +152,16 @@ class Wire(asyncio.Protocol):
             if message.code == 101 or upgraded:
                 return self.fail(TransportError("protocol", "the server wants to speak another protocol"))
             if message.code < 200 and self._message is None:
-                continue
-            if self._message is not None:
+                self._framing.interim += 1
+            elif self._message is None:
+                self._begin(message, payload)
+            else:
                 self.reusable = False  # more answers than requests
                 break
-            self._begin(message, payload)
         if self._message is not None and not self._done.done():
             self._collect()
+        if not self._done.done() and (what := self._framing.excess(self._size)):
+            self.fail(TransportError("protocol", f"the answer is not proper HTTP: {what}"))
         return None
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -183,11 +189,14 @@ class Wire(asyncio.Protocol):
     def _begin(self, message: RawResponseMessage, payload: StreamReader) -> None:
         self._message, self._payload = message, payload
         self.reusable = not message.should_close
+        if what := self._framing.excess(self._framing.received):  # all but interim answers may be body
+            return self.fail(TransportError("protocol", f"the answer is not proper HTTP: {what}"))
         if not 200 <= message.code < 300:
             self._limit, self._cut = min(DROPPED_BODY_BYTES, self._limit), True
         length = message.headers.get("Content-Length", "")
         if not self._cut and (whole_number(length, self._limit + 1) or 0) > self._limit:
             self.fail(TransportError("too large", f"the answer has {length[:20]} bytes, more than {self._limit}"))
+        return None
 
     def _collect(self) -> None:
         """Take what has arrived of the body, and finish when that is all."""

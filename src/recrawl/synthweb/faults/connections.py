@@ -96,10 +96,41 @@ async def endless_headers(x: Exchange) -> bool:
     return False
 
 
+async def endless_continue(x: Exchange) -> bool:
+    """Interim answers ("go on") without an end."""
+    return await _on_and_on(x, b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+async def endless_hints(x: Exchange) -> bool:
+    """Early hints of an answer that never comes."""
+    return await _on_and_on(x, b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n")
+
+
+async def endless_extension(x: Exchange) -> bool:
+    """A chunk whose size is followed by words without an end."""
+    x.begin(200, {"Content-Type": "application/rss+xml"})
+    x.send(b"1;note=")
+    return await _on_and_on(x, b"more-of-it-")
+
+
+async def tiny_chunks(x: Exchange) -> bool:
+    """A body without an end, in chunks of one byte."""
+    x.begin(200, {"Content-Type": "application/rss+xml"})
+    return await _on_and_on(x, b"1\r\n \r\n")
+
+
 async def not_http(x: Exchange) -> bool:
     """Something that is not HTTP at all."""
     x.send(b"SSH-2.0-OpenSSH_9.6\r\n\x00\x01\x02")
     await x.drain()
+    return False
+
+
+async def _on_and_on(x: Exchange, more: bytes) -> bool:
+    block = more * (65_536 // len(more))
+    for _ in range((x.rule.size or ENDLESS_BYTES) // len(block)):
+        x.send(block)
+        await x.drain()
     return False
 
 
@@ -115,6 +146,6 @@ CONNECTIONS: dict[str, Fault] = {
     fault.__name__: fault
     for fault in (
         reset_before_headers, reset_in_headers, reset_in_body, cut_short, drip, drip_headers, never, never_body,
-        endless, endless_headers, not_http,
+        endless, endless_headers, endless_continue, endless_hints, endless_extension, tiny_chunks, not_http,
     )
 }  # fmt: skip

@@ -169,9 +169,15 @@ def _restless(body: bytes, x: Exchange) -> bytes:
     return body.replace(b"</main>", f"</main>{served}{nonce}".encode())
 
 
+def _hostile_links(body: bytes, x: Exchange) -> bytes:
+    """Links with a host that a careless pattern would look at for ever."""
+    return body.replace(b"<link>http", b"<link>https://" + b"a" * 40 + b"%20/http")
+
+
 FAITHFUL = frozenset({
     "cache_control", "changing_ids", "control_characters", "dates_future", "dates_past", "html_type",
-    "no_type", "restless", "ttl", "undated", "unknown_charset", "without_ids", "wrong_charset", "wrong_type",
+    "long_type", "no_type", "restless", "ttl", "undated", "unknown_charset", "without_ids", "wrong_charset",
+    "wrong_type",
 })  # fmt: skip
 """Faults of form alone: the items can still be seen, so such an answer counts as a crawl of its source."""
 
@@ -192,6 +198,8 @@ CONTENTS: dict[str, Fault] = {
     "wrong_type": labelled("image/png"),
     "html_type": labelled("text/html"),
     "no_type": labelled(None),
+    "long_type": labelled("application/rss+xml; charset=" + " " * 15_000 + "?"),
+    "hostile_links": edited(_hostile_links),
     "dates_future": shifted(10 * YEAR_S),
     "dates_past": shifted(-60 * YEAR_S),
     "huge_title": streamed("application/rss+xml", huge_title),
