@@ -43,10 +43,9 @@ _SUBSET = re.compile(rb"""(?:[^<>\["']|"[^"]*+"|'[^']*+'|["'])*+(\[)?""")
 _ROOT = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 _EMBEDDED = re.compile(rb"<\?xml|<rss[\s>]|<feed[\s>]|<rdf:RDF[\s>]|<urlset[\s>]|<sitemapindex[\s>]")
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 13))
-_AMPERSAND = re.compile(
-    rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)(?:([A-Za-z][A-Za-z0-9]{1,30};))?"
+_REFERENCE = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?:#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}));|([A-Za-z][A-Za-z0-9]{1,30};))?", re.DOTALL
 )
-_BAD_REFERENCE = re.compile(rb"&#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}));")
 
 
 def utf8(body: bytes, content_type: str = "") -> bytes:
@@ -130,15 +129,14 @@ def _parsed(body: bytes, what: str) -> tuple[Any, bool]:
 
 
 def repaired(body: bytes) -> bytes:
-    """Without characters XML forbids, with HTML's named characters spelled out, and with every & a valid one."""
+    """Without characters XML forbids, with all named characters as numbers, and with every & a valid one.
+
+    Names go because the parser drops them once it has met an error, `&amp;` too; CDATA sections have no references.
+    """
     body = body.translate(None, _CONTROLS)
     if body.count(b"&") > MOST_AMPERSANDS:
-        return body.replace(b"&", b"&amp;")
-    if b"&" in body:
-        body = _AMPERSAND.sub(_spelled_out, body)
-    if b"&#" in body:
-        body = _BAD_REFERENCE.sub(_allowed_reference, body)
-    return body
+        return body.replace(b"&", b"&#38;")
+    return _REFERENCE.sub(_mended, body) if b"&" in body else body
 
 
 def _parser(recover: bool) -> Any:
@@ -219,16 +217,16 @@ def _transcoded(body: bytes, name: str) -> bytes:
     return body.decode(name, "replace").lstrip("\ufeff").encode("utf-8", "replace")
 
 
-def _spelled_out(ampersand: re.Match[bytes]) -> bytes:
-    character = html5.get(ampersand[1].decode("ascii")) if ampersand[1] else None
-    return (
-        b"&amp;" + (ampersand[1] or b"")
-        if character is None
-        else character.encode().replace(b"&", b"&amp;").replace(b"<", b"&lt;")
-    )
+def _mended(found: re.Match[bytes]) -> bytes:
+    if found[0][:1] == b"<":
+        return found[0]
+    if found[1] or found[2]:
+        return found[0] if _allowed(int(found[1], 16) if found[1] else int(found[2])) else b""
+    characters = html5.get(found[3].decode("ascii")) if found[3] else None
+    if characters is None:
+        return b"&#38;" + found[0][1:]
+    return b"".join(b"&#%d;" % ord(character) for character in characters)
 
 
-def _allowed_reference(reference: re.Match[bytes]) -> bytes:
-    code = int(reference[1], 16) if reference[1] else int(reference[2])
-    allowed = code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
-    return reference[0] if allowed else b""
+def _allowed(code: int) -> bool:
+    return code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000

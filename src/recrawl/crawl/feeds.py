@@ -3,9 +3,11 @@
 Well-formed feeds are read by `lxml` directly: five fields per item need no more, the publisher's hints are met on the
 way, and the dates are the publisher's own. Broken ones are repaired, and those that then yield fewer items than they
 name are given to feedparser, which reads almost anything but is thirty times slower; only where there is `patience`.
+An entry in which a document breaks off is left out (`crawl.cutting`). Which item is which: `crawl.items`.
 
-Which item is which: its guid or id, else its link, else a digest of title and summary. Ids that change at every fetch
-cannot be told from one document; `crawl.renaming` notices them.
+An item's own elements are those of its own namespace, of Atom and of RSS: `media:title` is a picture's, `g:id` that of
+a shop. Dublin Core's title and description stand in where there is none. An id that is an address is the link for want
+of one.
 
 When it was published: `pubDate`, `published`, `issued`, `dc:date`, `created`. An entry that has only `updated` is dated
 by it: an edit then moves the date, but never makes the item new. A date after the fetch counts as the fetch's.
@@ -14,36 +16,47 @@ by it: an edit then moves the date, but never makes the item new. A date after t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from hashlib import blake2b
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
 import msgspec
 
 from recrawl.config import HintSwitches
-from recrawl.crawl import dates, decoding, hints, urls
+from recrawl.crawl import cutting, decoding, hints, urls
+from recrawl.crawl.feed_text import text_of, words_of
 from recrawl.crawl.findings import Findings, FoundItem, Hints, UnreadableError
-from recrawl.crawl.text import SUMMARY_CHARACTERS, TITLE_CHARACTERS, clean
+from recrawl.crawl.items import make_item, told_apart
+from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
 MOST_ENTRIES = 100_000
-LONGEST_KEY = 500
 LARGEST_FOR_FEEDPARSER = 1_000_000
 """Bytes; a broken feed beyond this is read as far as repair goes."""
 
 BROKEN = "the feed is malformed; what could be read was read"
 
 _ITEM_TAGS = frozenset(("item", "entry"))
-_ID, _TITLE, _LINK, _SUMMARY, _CONTENT, _PUBLISHED, _UPDATED = range(7)
+_ID, _TITLE, _LINK, _SUMMARY, _CONTENT, _PUBLISHED, _UPDATED, _OTHER_ID, _OTHER_TITLE, _OTHER_SUMMARY = range(10)
 _FIELDS = {
     "guid": _ID, "id": _ID, "title": _TITLE, "link": _LINK, "description": _SUMMARY, "summary": _SUMMARY,
     "encoded": _CONTENT, "content": _CONTENT, "pubdate": _PUBLISHED, "published": _PUBLISHED, "issued": _PUBLISHED,
     "date": _PUBLISHED, "created": _PUBLISHED, "updated": _UPDATED, "modified": _UPDATED,
 }  # fmt: skip
-_FOREIGN = re.compile(r"\{(?:http://search\.yahoo\.com/mrss|http://www\.itunes\.com|http://www\.w3\.org/1999/xhtml)")
+_DUBLIN_FIELDS = {
+    "date": _PUBLISHED, "issued": _PUBLISHED, "created": _PUBLISHED, "modified": _UPDATED, "title": _OTHER_TITLE,
+    "description": _OTHER_SUMMARY,
+}  # fmt: skip
+_OWN = frozenset(("http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#", "http://purl.org/rss/1.0/",
+                  "http://purl.org/net/rss1.1#", "http://my.netscape.com/rdf/simple/0.9/",
+                  "http://channel.netscape.com/rdf/simple/0.9/", "http://backend.userland.com/rss2",
+                  "http://blogs.law.harvard.edu/tech/rss", "", "atom", "atom10", "a10", "rss"))  # fmt: skip
+"""Namespaces of Atom and RSS, and prefixes they have where a broken document does not say what a prefix means."""
+_DUBLIN = ("http://purl.org/dc/", "dc")
+_ENCODED = frozenset(("{http://purl.org/rss/1.0/modules/content/}encoded", "content:encoded"))
+_NEVER_IDS = ("http://search.yahoo.com/mrss", "http://www.itunes.com", "http://www.w3.org/1999/xhtml")
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
-_field_of_tag: dict[Any, int | None] = {}
+_fields_of_item: dict[str, dict[Any, int | None]] = {}
 _name_of_tag: dict[Any, str] = {}
 
 
@@ -60,13 +73,18 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, patienc
         now: of the fetch, Unix seconds
         patience: whether slow readers may be used; if not, NeedsPatience
     """
+    cut = False
     try:
         root, broken = decoding.tree(body, "feed")
+        if broken:
+            body, cut = cutting.whole(body)
+            root, broken = decoding.tree(body, "feed") if cut else (root, broken)
     except UnreadableError:
+        body, cut = cutting.whole(body)
         if b"<!ENTITY" in body or len(body) > LARGEST_FOR_FEEDPARSER or not _ITEM_IN_TEXT.search(body):
             raise
         return _by_feedparser(body, url, now, patience)
-    found = _from_tree(root, url, now, switches, broken)
+    found = _from_tree(root, url, now, switches, broken, cut)
     if broken and len(_ITEM_IN_TEXT.findall(body)) > len(found.items):
         return _fuller(found, body, url, now, patience)
     return found
@@ -84,114 +102,126 @@ def _fuller(found: Findings, body: bytes, url: str, now: float, patience: bool) 
     return msgspec.structs.replace(found, items=other.items) if len(other.items) > len(found.items) else found
 
 
-def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: bool) -> Findings:
-    items: list[Any] = []
+def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: bool, cut: bool) -> Findings:
+    items: list[tuple[Any, str]] = []
     head: list[Any] = []
+    where = _base(root, url)
     for child in root:
         name = _local(child.tag)
         if name == "channel":
+            inner = _base(child, where)
             for grandchild in child:
-                (items if _local(grandchild.tag) in _ITEM_TAGS else head).append(grandchild)
+                if _local(grandchild.tag) in _ITEM_TAGS:
+                    items.append((grandchild, inner))
+                else:
+                    head.append(grandchild)
+        elif name in _ITEM_TAGS:
+            items.append((child, where))
         else:
-            (items if name in _ITEM_TAGS else head).append(child)
+            head.append(child)
+    if cut and head and head[-1].getnext() is None:
+        del head[-1]  # where it breaks off, if not in an item
     if not items:
-        items = list(root.iter("{*}item", "{*}entry"))
-    base = root.get(_XML_BASE)
+        items = [(item, where) for item in root.iter("{*}item", "{*}entry")]
     remark = BROKEN if broken else ""
     if len(items) > MOST_ENTRIES:
         remark = f"cut off after {MOST_ENTRIES} of {len(items)} entries"
         del items[MOST_ENTRIES:]
-    where = url if base is None else urls.join(url, base) or url
     return Findings(
         kind="feed",
         title=_title(head),
-        items=once(_item(item, where, now) for item in items),
+        items=told_apart(_item(item, base, now) for item, base in items),
         hints=_hints(head, switches),
         remark=remark,
     )
 
 
+def _base(element: Any, base: str) -> str:
+    """What links in an element are relative to."""
+    own = element.get(_XML_BASE)
+    return base if own is None else urls.join(base, own) or base
+
+
 def _item(element: Any, base: str, now: float) -> FoundItem:
-    identity = title = link = summary = content = None
-    published = updated = None
-    permanent = False
+    own: list[str | None] = [None] * 10
+    content = link_of = None
+    permanent = True
+    fields = _fields_of_item.get(element.tag)
+    if fields is None:
+        fields = _start_learning(element.tag)
     for child in element:
-        tag = child.tag
         try:
-            field = _field_of_tag[tag]
+            field = fields[child.tag]
         except KeyError:
-            field = _learn(tag)
+            field = _learn(fields, element.tag, child.tag)
         if field is None:
             continue
         if field == _LINK:
-            link = _better_link(link, child)
-        elif field == _TITLE:
-            title = title or (child.text if len(child) == 0 else _content(child))
+            better = _better_link(own[_LINK], child)
+            if better is not own[_LINK]:
+                own[_LINK], link_of = better, child
+        elif own[field]:
+            continue
         elif field == _ID:
-            if identity is None:
-                identity = child.text
-                permanent = tag == "guid" and child.get("isPermaLink", "true") != "false"
-        elif field == _SUMMARY:
-            summary = summary or (child.text if len(child) == 0 else _content(child))
-        elif field == _PUBLISHED:
-            published = published or child.text
-        elif field == _UPDATED:
-            updated = updated or child.text
-        elif content is None:
-            content = child
-    if not summary and content is not None:
-        summary = _content(content)
-    if link is None and permanent and identity and identity.lstrip().startswith("http"):
-        link = identity.strip()
+            own[_ID] = text_of(child)
+            permanent = child.get("isPermaLink", "").strip().lower() != "false"
+        elif field == _OTHER_ID:
+            own[_OTHER_ID] = text_of(child) if own[_ID] is None else None
+        elif field in _DATES:
+            own[field] = text_of(child)
+        elif field == _CONTENT:
+            content = child if content is None else content
+        else:
+            own[field] = words_of(child)
+    identity, link = own[_ID], own[_LINK]
     if identity is None:
         identity = element.get(_ABOUT)
-    return make_item(identity, title, link, summary, published or updated, base, now)
-
-
-def make_item(
-    identity: str | None, title: str | None, link: str | None, summary: str | None, date: str | None, base: str,
-    now: float,
-) -> FoundItem:  # fmt: skip
-    """One item from what the publisher wrote: cleaned, bounded, its link absolute, its date not after `now`."""
-    title = clean(title, TITLE_CHARACTERS) if title else ""
-    summary = clean(summary, SUMMARY_CHARACTERS) if summary else ""
-    link = (urls.join(base, link) or "") if link else ""
-    published = dates.parse(date) if date else None
-    return FoundItem(
-        key=key_of(identity, link, title, summary),
-        title=title,
-        link=link,
-        summary=summary,
-        published=published if published is None or published <= now else now,
+    if link is None and permanent and identity and identity.lstrip().startswith(("http://", "https://")):
+        link = identity.strip()
+    base = _base(element, base)
+    return make_item(
+        identity,
+        own[_TITLE] or own[_OTHER_TITLE],
+        link,
+        own[_SUMMARY] or (None if content is None else words_of(content)) or own[_OTHER_SUMMARY],
+        own[_PUBLISHED] or own[_UPDATED],
+        base if link_of is None else _base(link_of, base),
+        now,
+        own[_OTHER_ID],
     )
 
 
-def key_of(identity: str | None, link: str, title: str, summary: str) -> str:
-    """What makes it the same item next time: its id, else its link, else a digest of title and summary."""
-    key = (identity.strip() if identity else "") or link
-    if not key:
-        return "digest:" + blake2b(f"{title}\n{summary}".encode("utf-8", "replace"), digest_size=16).hexdigest()
-    if len(key) > LONGEST_KEY:
-        return "digest:" + blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return key if key.isprintable() else key.encode("utf-8", "replace").decode()
+_DATES = frozenset((_PUBLISHED, _UPDATED))
 
 
-def once(items: Iterable[FoundItem]) -> tuple[FoundItem, ...]:
-    """Each key once, in document order; the first of each."""
-    found: dict[str, FoundItem] = {}
-    for item in items:
-        found.setdefault(item.key, item)
-    return tuple(found.values())
+def _start_learning(item: str) -> dict[Any, int | None]:
+    fields: dict[Any, int | None] = {}
+    if len(_fields_of_item) < 20:
+        _fields_of_item[item] = fields
+    return fields
 
 
-def _learn(tag: Any) -> int | None:
-    """Which field a tag is, remembered for the tags met so far; comments and other namespaces' namesakes are none."""
+def _learn(fields: dict[Any, int | None], item: str, tag: Any) -> int | None:
+    """Which field of an item a tag is, remembered for the tags met so far; comments and others' namesakes are none."""
     field = None
-    if isinstance(tag, str) and not _FOREIGN.match(tag):
-        field = _FIELDS.get(_local(tag))
-    if len(_field_of_tag) < 1000:
-        _field_of_tag[tag] = field
+    if isinstance(tag, str):
+        space, name = _space(tag), _local(tag)
+        if tag in _ENCODED:
+            field = _CONTENT
+        elif space.startswith(_DUBLIN):
+            field = _DUBLIN_FIELDS.get(name)
+        elif space in _OWN or space == _space(item):
+            field = _FIELDS.get(name)
+        elif name in ("id", "guid") and not space.startswith(_NEVER_IDS):
+            field = _OTHER_ID
+    if len(fields) < 1000:
+        fields[tag] = field
     return field
+
+
+def _space(tag: str) -> str:
+    """A tag's namespace, or the prefix nobody explained."""
+    return tag[1:].partition("}")[0] if tag[:1] == "{" else tag.rpartition(":")[0].lower()
 
 
 def _local(tag: Any) -> str:
@@ -208,29 +238,17 @@ def _better_link(link: str | None, child: Any) -> str | None:
     """An item's own page: RSS writes it as text, Atom as `rel=alternate`; any other relation only for want of it."""
     href = child.get("href")
     if href is None:
-        return link or (child.text or "").strip() or None
+        return link or (text_of(child) or "").strip() or None
     if child.get("rel", "alternate") == "alternate":
         return str(href).strip() if link is None or child.get("type") in (None, "text/html") else link
     return link
 
 
-def _content(element: Any) -> str | None:
-    """Text of an element, that of its children included (Atom's xhtml); never the whole of a giant."""
-    if len(element) == 0:
-        return element.text
-    parts, size = [], 0
-    for part in element.itertext():
-        parts.append(part)
-        size += len(part)
-        if size > 20_000:
-            break
-    return " ".join(parts)
-
-
 def _title(head: list[Any]) -> str:
+    """Of the feed: the first title that is its own."""
     for child in head:
-        if _local(child.tag) == "title" and not _FOREIGN.match(child.tag):
-            return clean(_content(child) or "", TITLE_CHARACTERS)
+        if _local(child.tag) == "title" and _space(child.tag) in (_OWN | {_space(child.getparent().tag)}):
+            return clean(words_of(child) or "", TITLE_CHARACTERS)
     return ""
 
 
@@ -276,11 +294,17 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
         raise UnreadableError(f"not a readable feed: {type(error).__name__}") from error
     if not entries and not feed.get("version"):
         raise UnreadableError("not a feed: neither RSS nor Atom nor anything like them")
-    field: Callable[[Any, str], str | None] = lambda entry, name: entry.get(name) or None  # noqa: E731
+    # Plain lookups: its own would give `published` for `updated`, with a warning.
+    field: Callable[[Any, str], str | None] = lambda entry, name: dict.get(entry, name) or None  # noqa: E731
     items = (
-        make_item(field(entry, "id"), field(entry, "title"), field(entry, "link"), field(entry, "summary"),
+        make_item(field(entry, "id"), field(entry, "title"), field(entry, "link") or _id_as_link(entry),
+                  field(entry, "summary"),
                   field(entry, "published") or field(entry, "created") or field(entry, "updated"), url, now)
         for entry in entries
     )  # fmt: skip
-    return Findings(kind="feed", title=clean(title, TITLE_CHARACTERS), items=once(items),
-                    remark=BROKEN)  # fmt: skip
+    return Findings(kind="feed", title=clean(title, TITLE_CHARACTERS), items=told_apart(items), remark=BROKEN)
+
+
+def _id_as_link(entry: Any) -> str | None:
+    identity = dict.get(entry, "id") or ""
+    return identity if identity.startswith(("http://", "https://")) and dict.get(entry, "guidislink", True) else None

@@ -18,6 +18,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
         key: what makes it the same item next time: its id, else its link, else a digest of title and summary
         published: Unix seconds as the publisher says, never after the fetch; None if it does not say
+        formerly: the key it had by rules that are no longer followed, where that was another; it may be stored by it
     """
 
     key: str
@@ -25,6 +26,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     link: str = ""
     summary: str = ""
     published: float | None = None
+    formerly: str = ""
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True):

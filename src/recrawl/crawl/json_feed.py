@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
-from recrawl.crawl.feeds import MOST_ENTRIES, make_item, once
+from recrawl.crawl.feeds import MOST_ENTRIES
 from recrawl.crawl.findings import Findings, UnreadableError
+from recrawl.crawl.items import make_item, told_apart
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
 LONGEST_NUMBER = 1000
+_VERSION = b"https://jsonfeed.org/version/1"
 
 
 def read_json_feed(body: bytes, url: str, now: float) -> Findings:
@@ -29,11 +31,11 @@ def read_json_feed(body: bytes, url: str, now: float) -> Findings:
     return Findings(
         kind="feed",
         title=clean(_text(feed.get("title")) or "", TITLE_CHARACTERS),
-        items=once(
+        items=told_apart(
             make_item(
                 _text(entry.get("id")),
                 _text(entry.get("title")),
-                _text(entry.get("url")) or _text(entry.get("external_url")),
+                _text(entry.get("url")) or _text(entry.get("external_url")) or _address(entry.get("id")),
                 _text(entry.get("summary")) or _text(entry.get("content_text")) or _text(entry.get("content_html")),
                 _text(entry.get("date_published")) or _text(entry.get("date_modified")),
                 url,
@@ -46,7 +48,9 @@ def read_json_feed(body: bytes, url: str, now: float) -> Findings:
 
 
 def is_json_feed(body: bytes) -> bool:
-    """Whether the document is JSON with a list of items in it."""
+    """Whether the document is JSON with a list of items in it, or says so, though it may be cut off."""
+    if _VERSION in body[:1000]:
+        return True
     try:
         return looks_like_feed(_decoded(body))
     except UnreadableError:
@@ -81,3 +85,8 @@ def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _address(value: Any) -> str | None:
+    """An id that is an address, as the specification wants it to be."""
+    return value if isinstance(value, str) and value.startswith(("http://", "https://")) else None

@@ -18,7 +18,7 @@ from recrawl.crawl.decider import Decider
 from recrawl.crawl.intents import Visit
 from recrawl.crawl.settling import settle
 from recrawl.crawl.tasks import Tasks
-from recrawl.store.base import Batch, Settlement, Store, keys_in
+from recrawl.store.base import Batch, Settlement, Store, item_key, keys_in
 
 CROWDED, PIECE = 2000, 500
 """A visit that lists so many items is settled apart, in pieces of so many."""
@@ -126,6 +126,7 @@ def look_up(store: Store, visits: list[Visit]) -> None:
         listed.append((visit.intent.source.id, [key for key in visit.keys if key not in known]))
     for visit, unseen in zip(visits, store.unseen(listed), strict=True):
         visit.unseen, visit.taken = unseen, _moves_onto_another(store, visit)
+        _recall(store, visit)
         if renaming.suspected(visit):
             _recognise(store, visit)
         before, findings = visit.intent.progress.digest, visit.findings
@@ -143,6 +144,18 @@ def _moves_onto_another(store: Store, visit: Visit) -> bool:
     return twin is not None and twin.id != source.id
 
 
+def _recall(store: Store, visit: Visit) -> None:
+    """Items may be stored under the keys that older rules gave them."""
+    renamed, source = renaming.renamed_since(visit), visit.intent.source.id
+    former = [item_key(item.formerly) for item in renamed.values()]
+    if not former:
+        return
+    (gone,) = store.unseen([(source, former)])
+    if len(gone) < len(set(former)):
+        stored = store.items(source=source, limit=renaming.LOOK_BACK + 2 * len(visit.keys))
+        visit.unseen -= renaming.known_before(renamed, gone, stored)
+
+
 def _recognise(store: Store, visit: Visit) -> None:
     """Nothing listed is known by its id: perhaps it is by its link."""
     findings, source, last = visit.findings, visit.intent.source.id, visit.intent.progress.last
@@ -153,5 +166,6 @@ def _recognise(store: Store, visit: Visit) -> None:
     keys = renaming.links_instead(findings.items, links, last)
     if keys is not None:
         (unseen,) = store.unseen([(source, keys)])
-        new = {key for key, item in zip(keys, findings.items, strict=True) if item.link not in links}
+        known = renaming.known_links(findings.items, links)
+        new = {key for key, met in zip(keys, known, strict=True) if not met}
         visit.keys, visit.unseen, visit.renamed = keys, unseen & new, True

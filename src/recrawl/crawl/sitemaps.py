@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 from lxml import etree
 
 from recrawl.config import HintSwitches
-from recrawl.crawl import dates, decoding, hints, urls
-from recrawl.crawl.feeds import key_of, once
+from recrawl.crawl import cutting, dates, decoding, hints, urls
 from recrawl.crawl.findings import Findings, FoundItem, Hints, UnreadableError
+from recrawl.crawl.items import key_of, once
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
 MOST_URLS = 100_000
@@ -69,6 +69,10 @@ def read_sitemap(body: bytes, url: str, now: float, switches: HintSwitches) -> F
     except etree.XMLSyntaxError:
         tally.broken = True
     tally.broken |= bool(events.error_log)
+    if tally.broken:
+        whole, cut = cutting.whole(body)
+        if cut and len(whole) < len(body):
+            return read_sitemap(whole, url, now, switches)
     if tally.broken and not tally.listed and not tally.children:
         raise UnreadableError("not a readable sitemap: " + str(events.error_log.last_error)[:200])
     return Findings(

@@ -21,7 +21,10 @@ _ESCAPES = re.compile(
 )
 _SWALLOWED = re.compile(r"<(?:!--|(?:script|style|template|noscript|head)\b)", re.IGNORECASE)
 _MAYBE_SWALLOWED = re.compile(r"<(?:!--|[sS][cCtT]|[tT][eE]|[nN][oO]|[hH][eE])")
-_INLINE = re.compile(r"</?(?:a|abbr|b|bdi|code|em|font|i|ins|mark|s|small|span|strong|sub|sup|u|wbr)(?:\s[^<>]*)?/?>")
+INLINE = frozenset(("a", "abbr", "b", "bdi", "code", "em", "font", "i", "ins", "mark", "s", "small", "span", "strong",
+                    "sub", "sup", "u", "wbr"))  # fmt: skip
+"""Markup within a line, which leaves no space where it was."""
+_INLINE = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _CUT_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*\Z")
 _ENDLESS_REFERENCE = re.compile(r"&#[0-9]{8,}+;?")

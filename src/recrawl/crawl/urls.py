@@ -39,6 +39,12 @@ _PLAIN = re.compile(
 )
 """Addresses, and paths alone, that need nothing done to them where no segment starts with a dot."""
 
+_TRACKING = re.compile(
+    r"(?:utm_[a-z_]{1,30}|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|twclid|yclid|igshid|mc_[ce]id|_hsenc|_hsmi"
+    r"|_openstat|at_medium|at_campaign|xtor|ftag|wt_mc|wt\.mc_id|(?:mtm|pk)_(?:campaign|kwd|keyword|source|medium|content))(?:=|\Z)",
+    re.IGNORECASE,
+)
+
 
 def normalise(text: str) -> str:
     """The one spelling of an address; a missing scheme is https, `feed:` and `feed://` are http as their makers meant.
@@ -72,6 +78,34 @@ def join(base: str, href: str) -> str | None:
         return _canonical(_split(absolute, absolute), absolute)
     except ValueError:
         return None
+
+
+def link(base: str, href: str) -> str | None:
+    """Where a link to show leads: as `join`, with its fragment, which may be all that tells two links apart.
+
+    >>> link("https://example.org/a/", "../b c#x y"), link("https://example.org/a/", "#top")
+    ('https://example.org/b%20c#x%20y', 'https://example.org/a/#top')
+    """
+    target = join(base, href)
+    if target is None or "#" not in href:
+        return target
+    fragment = _escaped(_CONTROL.sub("", href.partition("#")[2].strip()), _NOT_IN_QUERY)
+    return f"{target}#{fragment}" if fragment and len(target) + len(fragment) < LONGEST else target
+
+
+def without_tracking(url: str) -> str:
+    """The address without the parameters that say who led there, in its query or fragment; for comparing.
+
+    >>> without_tracking("https://a.example/1?utm_source=rss&page=2&fbclid=x#utm_medium=feed")
+    'https://a.example/1?page=2'
+    """
+    if "?" not in url and "#" not in url:
+        return url
+    rest, _, fragment = url.partition("#")
+    place, _, query = rest.partition("?")
+    kept = "&".join(part for part in query.split("&") if not _TRACKING.match(part))
+    fragment = "" if _TRACKING.match(fragment) else fragment
+    return place + (f"?{kept}" if kept else "") + (f"#{fragment}" if fragment else "")
 
 
 def host(url: str) -> str:

@@ -87,8 +87,21 @@ def test_the_root_is_found_behind_the_prolog(body: bytes, start: tuple[str, int]
 
 
 def test_repair_keeps_what_is_right() -> None:
-    assert repaired(b"a &amp; b &lt; &#38; &#x26;") == b"a &amp; b &lt; &#38; &#x26;"
-    assert repaired(b"R&D &eacute; &bogus; \x00\x0b &#0; &#xFFFF;").decode() == "R&amp;D é &amp;bogus;   "
+    assert repaired(b"a &amp; b &lt; &#38; &#x26;") == b"a &#38; b &#60; &#38; &#x26;"
+    assert repaired(b"R&D &eacute; &bogus; \x00\x0b &#0; &#xFFFF;").decode() == "R&#38;D &#233; &#38;bogus;   "
+
+
+def test_repair_leaves_cdata_alone() -> None:
+    section = b"<![CDATA[ R&D &eacute; &#0; ]]>"
+    assert repaired(section + b"&eacute;" + section) == section + b"&#233;" + section
+    assert repaired(b"<![CDATA[ R&D") == b"<![CDATA[ R&D"
+
+
+def test_references_after_an_error_are_kept() -> None:
+    root, broken = tree(b"<a><b></a><c>1 &lt; 2 &amp;&#38; 3<x y='&quot;'/></c>", "thing")
+    assert broken
+    assert root.xpath("string(//c)") == "1 < 2 && 3"
+    assert root.xpath("string(//x/@y)") == '"'
 
 
 def test_well_formed_trees_are_not_marked_as_repaired() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from base64 import b64encode
 from datetime import UTC, datetime
 
 import pytest
@@ -141,6 +143,108 @@ def test_base_of_the_document_counts() -> None:
     assert found.items[0].link == "https://base.example/x/y"
 
 
+def test_bases_below_the_root_count_each_relative_to_the_one_around_it() -> None:
+    found = read(
+        "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='/blog/'>"
+        "<entry xml:base='2026/'><id>a</id><link href='one'/></entry>"
+        "<entry xml:base='2026/'><id>b</id><link xml:base='11/' href='two'/></entry>"
+        "<entry><id>c</id><content xml:base='https://elsewhere.example/'>x</content><link href='three'/></entry>"
+        "<entry xml:base='javascript:x'><id>d</id><link href='four'/></entry></feed>"
+    )
+    assert [item.link for item in found.items] == [
+        "https://example.org/blog/2026/one", "https://example.org/blog/2026/11/two", "https://example.org/blog/three",
+        "https://example.org/blog/four",
+    ]  # fmt: skip
+    rss = "<rss><channel xml:base='https://base.example/'><item><link>a</link></item></channel></rss>"
+    assert read(rss).items[0].link == "https://base.example/a"
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_elements_of_other_namespaces_are_not_the_items_own(declared: bool) -> None:
+    spaces = (
+        "xmlns:g='http://base.google.com/ns/1.0' xmlns:media='http://search.yahoo.com/mrss/' "
+        "xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd' xmlns:dc='http://purl.org/dc/elements/1.1/' "
+        "xmlns:atom='http://www.w3.org/2005/Atom' xmlns:content='http://purl.org/rss/1.0/modules/content/'"
+    )
+    found = read(
+        f"<rss {spaces if declared else ''}><channel><media:title>no</media:title><title>T</title><item><g:id>7</g:id>"
+        "<g:description>shop</g:description><dc:title>library</dc:title><itunes:title>sound</itunes:title>"
+        "<media:description>picture</media:description><g:link>https://shop.example/</g:link><title>Own</title>"
+        "<atom:link rel='self' href='/self'/><link>/own</link><description>words</description>"
+        "<dc:date>2026-11-02</dc:date></item><item><guid>b</guid><dc:title>Library</dc:title><dc:description>card</dc:description>"
+        "<media:content>x</media:content></item><item><guid>c</guid><content:encoded>all</content:encoded></item>"
+        "</channel></rss>"
+    )
+    own, library, encoded = found.items
+    assert found.title == "T"
+    assert (own.key, own.title, own.link) == ("https://example.org/own", "Own", "https://example.org/own")
+    assert (own.summary, own.published, own.formerly) == ("words", at(2026, 11, 2), "7")
+    assert (library.title, library.summary, encoded.summary) == ("Library", "card", "all")
+
+
+def test_elements_of_the_items_own_namespace_are_whatever_that_is() -> None:
+    found = read(
+        "<x:rss xmlns:x='https://odd.example/'><x:channel><x:title>T</x:title><x:item><x:guid>a</x:guid>"
+        "<x:title>One</x:title></x:item></x:channel></x:rss>"
+    )
+    assert [(found.title, item.key, item.title) for item in found.items] == [("T", "a", "One")]
+
+
+DOCTYPE = "<!DOCTYPE rss PUBLIC '-//Netscape Communications//DTD RSS 0.91//EN' 'https://my.example/rss-0.91.dtd'>"
+
+
+@pytest.mark.parametrize("before", ["", DOCTYPE])
+def test_named_characters_of_html_are_read_in_links_and_titles(before: str) -> None:
+    found = read(
+        before + rss("<item><title>Caf&eacute;&nbsp;&copy; &lt;</title><link>/caf&eacute;/?a=1&amp;b=2</link></item>")
+    )
+    assert found.items[0].title == "Café © <"
+    assert found.items[0].link == "https://example.org/caf%C3%A9/?a=1&b=2"
+
+
+def test_an_id_that_is_an_address_is_the_link_for_want_of_one() -> None:
+    found = read(atom("<entry><id>https://example.org/1</id></entry><entry><id>urn:2</id></entry>"))
+    assert [item.link for item in found.items] == ["https://example.org/1", ""]
+    found = read_json_feed(json_feed({"id": "https://example.org/1"}, {"id": "2"}, {"id": 3}), URL, NOW)
+    assert [item.link for item in found.items] == ["https://example.org/1", "", ""]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "<title>H<sub>2</sub>O</title>",
+        "<title>H&lt;sub&gt;2&lt;/SUB&gt;O</title>",
+        "<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>H<sub><i>2</i></sub>O</div></title>",
+    ],
+)
+def test_markup_within_a_line_leaves_no_space(title: str) -> None:
+    assert read(atom(f"<entry>{title}</entry>")).items[0].title == "H2O"
+
+
+def test_other_markup_leaves_a_space() -> None:
+    found = read(atom("<entry><title><p>One</p><p>Two</p>three<br/>four</title></entry>"))
+    assert found.items[0].title == "One Two three four"
+
+
+def test_giants_of_markup_are_not_read_to_the_end() -> None:
+    giant = "<b/>" * 100_000
+    assert read(atom(f"<entry><title>One{giant}two</title></entry>")).items[0].title == "One"
+
+
+def test_base64_is_unpacked_where_it_says_so() -> None:
+    packed = b64encode("Über <b>uns</b>".encode()).decode()
+    feed = "<feed xmlns='http://purl.org/atom/ns#' version='0.3'><entry><title mode='base64'>{}</title></entry></feed>"
+    assert read(feed.format(packed)).items[0].title == "Über uns"
+    assert read(feed.format(packed[:8] + "\n " + packed[8:])).items[0].title == "Über uns"
+    assert read(feed.format("A")).items[0].title == ""
+    assert len(read(feed.format(b64encode(b"word " * 100_000).decode())).items[0].title) <= 300
+
+
+def test_content_that_is_no_text_is_no_summary() -> None:
+    found = read(atom("<entry><id>a</id><content type='image/png'>iVBORw0KGgo=</content></entry>"))
+    assert found.items[0].summary == ""
+
+
 def test_a_permanent_guid_is_a_link_where_there_is_none() -> None:
     assert read(rss("<item><guid>https://example.org/1</guid></item>")).items[0].link == "https://example.org/1"
     assert read(rss("<item><guid isPermaLink='false'>https://example.org/1</guid></item>")).items[0].link == ""
@@ -255,11 +359,23 @@ def test_external_things_are_not_included() -> None:
     assert found.items[0].title == ""
 
 
-def test_a_truncated_feed_gives_what_it_has() -> None:
+def test_a_truncated_feed_gives_what_is_whole_in_it() -> None:
     whole = rss(*(f"<item><guid>{k}</guid><title>Title {k}</title></item>" for k in range(10)))
-    found = read(whole[: len(whole) * 2 // 3])
-    assert [item.key for item in found.items[:5]] == ["0", "1", "2", "3", "4"]
+    found = read(whole[: whole.index("Title 6") + 3])
+    assert [item.key for item in found.items] == ["0", "1", "2", "3", "4", "5"]
     assert "malformed" in found.remark
+
+
+def test_the_slow_reader_gives_no_warning_about_dates() -> None:
+    broken = rss(
+        "<item><title>One</item>",
+        "<item><guid>b</guid><title>Two</title></item>",
+        "<item><guid>https://example.org/c</guid><pubDate></pubDate></item>",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last = read(broken).items[-1]
+    assert (last.link, last.published) == ("https://example.org/c", None)
 
 
 def test_undeclared_html_entities_and_bare_ampersands_are_repaired() -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from recrawl.crawl.findings import FoundItem
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from recrawl.crawl.courier import Delivery
+from recrawl.crawl.events import item_event
+from recrawl.crawl.findings import Findings, FoundItem
+from recrawl.crawl.intents import Intent, Visit
+from recrawl.crawl.items import make_item, told_apart
+from recrawl.crawl.registrar import look_up
 from recrawl.crawl.renaming import links_instead
-from recrawl.store.base import item_key
+from recrawl.store.base import Batch, Item, Progress, Source, item_key
+from recrawl.store.sqlite import SqliteStore
 
 LAST, NOW = 1000.0, 2000.0
 
@@ -35,3 +46,62 @@ def test_a_list_that_turned_over_is_news() -> None:
 def test_links_that_stand_for_several_items_or_none_identify_nothing() -> None:
     assert links_instead(listed("/", "/"), {"/"}, LAST) is None
     assert links_instead(listed("/a", ""), {"/a", ""}, LAST) is None
+
+
+def test_links_are_compared_without_who_led_there_and_with_what_was_stored_of_them() -> None:
+    items = listed("/a?utm_source=2", "/b#2")
+    assert links_instead(items, {"/a?utm_source=1", "/b"}, LAST) == [item_key("/a"), item_key("/b#2")]
+
+
+URL = "https://example.org/feed"
+
+
+def new_titles(folder: Path, stored: dict[str, str], *items: FoundItem, last: float | None = LAST) -> list[str]:
+    """Titles of what is new among items, of a feed whose items are stored by these keys with these titles."""
+    with closing(SqliteStore(folder / "recrawl.db")) as store:
+        store.add([Source(url=URL)])
+        old = [Item(source=1, key=item_key(key), title=title, first_seen=LAST) for key, title in stored.items()]
+        source, progress = Source(id=1, url=URL), Progress(source=1, last=last)
+        store.commit(Batch(items=old, events=[item_event(source, item, 0.0, LAST) for item in old]))
+        findings = Findings(kind="feed", items=told_apart(items))
+        intent = Intent(number=0, source=source, progress=progress, host="", index=0.0, price=0.0)
+        visit = Visit(intent, NOW, Delivery(response=None, final_url=URL, requests=1), findings)
+        visit.keys = [item_key(item.key) for item in findings.items]
+        look_up(store, [visit])
+        return [item.title for key, item in zip(visit.keys, findings.items, strict=True) if key in visit.unseen]
+
+
+def made(title: str, link: str, identity: str | None = None, formerly: str | None = None) -> FoundItem:
+    return make_item(identity, title, link, None, None, URL, NOW, formerly)
+
+
+@pytest.mark.parametrize("link", ["/1#part", "/1?utm_source=rss", "/1?utm_source=rss#part"])
+def test_items_stored_by_older_rules_are_known(tmp_path: Path, link: str) -> None:
+    before = "https://example.org" + link.partition("#")[0]
+    assert new_titles(tmp_path, {before: "One"}, made("One", link), made("Two", link.replace("1", "2"))) == ["Two"]
+
+
+def test_of_items_that_once_were_one_the_others_are_new(tmp_path: Path) -> None:
+    parts = [made(title, f"/page#{title}") for title in ("Three", "Two", "One")]
+    assert new_titles(tmp_path, {"https://example.org/page": "Two"}, *parts) == ["Three", "One"]
+
+
+def test_of_items_that_share_an_id_the_one_stored_by_it_is_known(tmp_path: Path) -> None:
+    shared = [made(title, f"/{title}", "id") for title in ("Three", "Two", "One")]
+    assert new_titles(tmp_path, {"id": "One"}, *shared) == ["Three", "Two"]
+
+
+def test_items_stored_by_the_id_of_another_namespace_are_known(tmp_path: Path) -> None:
+    assert new_titles(tmp_path, {"7": "One"}, made("One", "/1", formerly="7"), made("Two", "/2", formerly="8")) == [
+        "Two"
+    ]
+
+
+def test_a_first_visit_is_asked_nothing(tmp_path: Path) -> None:
+    assert new_titles(tmp_path, {}, made("One", "/1#a"), last=None) == ["One"]
+
+
+def test_an_item_published_since_is_new_whatever_it_is_called(tmp_path: Path) -> None:
+    later = make_item(None, "Release", "/page#2", None, "1970-01-01T00:30:00Z", URL, NOW)
+    assert later.published == 1800.0
+    assert new_titles(tmp_path, {"https://example.org/page": "Release"}, later) == ["Release"]

@@ -146,6 +146,23 @@ def test_a_joined_link_is_already_in_its_one_spelling(href: str) -> None:
     assert target is None or urls.normalise(target) == target
 
 
+@pytest.mark.parametrize(
+    ("href", "leads_to"),
+    [
+        ("b#c", "https://example.org/dir/b#c"),
+        ("#!/a b?<x>", "https://example.org/dir/a#!/a%20b?%3Cx%3E"),
+        ("b#", "https://example.org/dir/b"),
+        ("b#a#b", "https://example.org/dir/b#a%23b"),
+        ("b#\x00\n", "https://example.org/dir/b"),
+        ("b#" + "é" * 1000, "https://example.org/dir/b"),
+        ("javascript:alert(1)#", None),
+        ("b", "https://example.org/dir/b"),
+    ],
+)
+def test_links_to_show_keep_their_fragments(href: str, leads_to: str | None) -> None:
+    assert urls.link("https://example.org/dir/a", href) == leads_to
+
+
 def test_origin_and_host() -> None:
     assert urls.origin("https://example.org:8443/a?b") == "https://example.org:8443"
     assert urls.host("https://example.org:8443/a?b") == "example.org"

@@ -1,0 +1,66 @@
+"""Text of an element of a feed, however its publisher put it there: as text, markup, references or base64.
+
+Markup within a line leaves no space (`H<sub>2</sub>O` is H2O), any other does. References to characters that a document
+type elsewhere would define (`&eacute;`) are what HTML says they are. Never the whole of a giant.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Iterator
+from html import unescape
+from itertools import islice
+from typing import Any
+
+from lxml import etree
+
+from recrawl.crawl.text import INLINE
+
+MOST_CHARACTERS = 20_000
+MOST_PIECES = 5_000
+
+
+def text_of(element: Any) -> str | None:
+    """Its text, that of its children included (Atom's xhtml)."""
+    if len(element) == 0:
+        return element.text
+    parts, size = [], 0
+    for part in islice(_pieces(element), MOST_PIECES):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_CHARACTERS:
+            break
+    return "".join(parts)
+
+
+def words_of(element: Any) -> str | None:
+    """Text for people: as `text_of`, unpacked if it says it is base64 (Atom 0.3), nothing if it is no text at all."""
+    if element.get("mode") == "base64":
+        return _unpacked(text_of(element) or "")
+    kind = element.get("type")
+    if kind is not None and "/" in kind and not kind.startswith("text/") and not kind.endswith("xml"):
+        return None
+    return text_of(element)
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    if element.text:
+        yield element.text
+    for child in element:
+        if child.tag is etree.Entity:
+            yield unescape(child.text)
+        elif isinstance(child.tag, str):
+            space = "" if child.tag.rpartition("}")[2] in INLINE else " "
+            yield space
+            yield from _pieces(child)
+            yield space
+        if child.tail:
+            yield child.tail
+
+
+def _unpacked(text: str) -> str | None:
+    packed = "".join(text[:MOST_CHARACTERS].split())
+    try:
+        return binascii.a2b_base64(packed[: len(packed) // 4 * 4]).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        return None
