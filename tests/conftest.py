@@ -26,6 +26,10 @@ def _fingerprint_of_compiled_code() -> str:
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba" / _fingerprint_of_compiled_code()))
 
+# Settings of whoever runs the tests are not the tests'.
+for name in [name for name in os.environ if name.startswith("RECRAWL_") and not name.startswith("RECRAWL_FUZZ_")]:
+    del os.environ[name]
+
 # Compiling on first use makes a first example slow; that says nothing about the code under test.
 settings.register_profile("recrawl", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("recrawl")

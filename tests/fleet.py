@@ -13,7 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ import pytest
 
 import sockets
 from postgres import Server, new_server
-from processes import RECRAWL
+from processes import RECRAWL, witness
 from recrawl.cluster.board import Board, ShardLine, read_board
 from recrawl.store.postgres import PostgresStore
 from recrawl.synthweb.ledger import (
@@ -35,7 +35,7 @@ from recrawl.synthweb.ledger import (
     overlaps,
     robots_violations,
 )
-from recrawl.synthweb.process import Served, running
+from recrawl.synthweb.process import Served
 
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith(("RECRAWL_", "RAY_"))},
@@ -268,8 +268,7 @@ def fleet(
     (folder / "recrawl.toml").write_text(text)
     ray = Nodes(nodes, address="" if ground == LOOPBACK else ground.management)
     try:
-        with running("--sources", sources, "--hosts", hosts, "--speed", 3600, "--bind", ground.web, *world) as web:
-            _come_first(web.pid)
+        with witness("--sources", sources, "--hosts", hosts, "--speed", 3600, "--bind", ground.web, *world) as web:
             made = Fleet(database, ray, web, folder, url, budget, max(1.0, budget), delay_s)
             (folder / "urls.txt").write_text("\n".join(web.urls()))
             done = made.command("import", str(folder / "urls.txt"))
@@ -278,12 +277,6 @@ def fleet(
     finally:
         ray.close()
         database.remove()
-
-
-def _come_first(pid: int) -> None:
-    """A witness must not be late: where that is allowed, its process goes before all others."""
-    with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, pid, -15)
 
 
 def _parent(pid: int) -> int:

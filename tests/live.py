@@ -27,6 +27,10 @@ QUICK = {
 }
 
 
+HANGS_S = 300.0
+"""Whatever takes so long does not happen, however slow the machine."""
+
+
 def settings(store: Path, budget: str, overrides: Mapping[str, object] | None = None) -> Config:
     """Settings for a short life on loopback."""
     return replaced(Config(), {"store": str(store), "budget": budget, **QUICK, **(overrides or {})})
@@ -42,23 +46,38 @@ def sources_of(web: SynthWeb | Served) -> list[Source]:
 
 async def crawl(
     config: Config,
-    seconds: float,
     *,
+    enough: Callable[[Crawler, Store], bool] | None = None,
+    meanwhile: Callable[[Crawler, Store], Awaitable[None]] | None = None,
     sources: list[Source] | None = None,
     once: bool = False,
-    meanwhile: Callable[[Crawler, Store], Awaitable[None]] | None = None,
 ) -> Crawler:
-    """Crawl for so long, doing something else meanwhile; the crawler, its store closed."""
+    """Crawl until something else that is done meanwhile is over and there is enough; the crawler, its store closed.
+
+    How long that takes is the machine's affair: a test that crawls for so many seconds and then looks what there is
+    fails on a slow one.
+    """
     store = open_store(config.store)
+
+    async def end(crawler: Crawler) -> None:
+        if meanwhile is not None:
+            await meanwhile(crawler, store)
+        while enough is not None and not enough(crawler, store):
+            await asyncio.sleep(0.05)
+        crawler.stop()
+
     try:
         if sources:
             store.add(sources)
         store.claim("a test", time.time())
         crawler = make_crawler(config, store)
-        other = None if meanwhile is None else asyncio.create_task(meanwhile(crawler, store))
-        await crawler.run(time.time() + seconds, once=once)
-        if other is not None:
-            await other
+        ending = None if once else asyncio.create_task(end(crawler))
+        await crawler.run(time.time() + HANGS_S, once=once)
+        if ending is not None:
+            done, _ = await asyncio.wait([ending], timeout=1.0)
+            ending.cancel()
+            assert done, f"it did not come to that within {HANGS_S:g} s"
+            await ending
         return crawler
     finally:
         store.close()

@@ -10,12 +10,14 @@ import ctypes
 import itertools
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -86,17 +88,26 @@ class Server:
         if self._as:
             os.chown(self.folder, self._as["user"], self._as["group"])  # type: ignore[call-overload]
         self._process: subprocess.Popen[str] | None = None
-        self.port = _free_port(address)
         made = [str(bin / "initdb"), "-D", str(self.folder / "data"), "-U", "recrawl", "-A", "trust", "--no-sync"]
         made += ["--encoding=UTF8", "--locale=C", "--no-instructions"]
         subprocess.run(made, check=True, capture_output=True, cwd="/", env=_ENVIRONMENT, **self._as)  # type: ignore[call-overload]
         (self.folder / "data" / "pg_hba.conf").write_text(_ACCESS.format(clients=clients))
-        self.start()
+        self._started_somewhere()
 
     @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    def _started_somewhere(self) -> None:
+        """Between looking for a free port and taking it somebody else may: then on another one."""
+        for _ in range(9):
+            self.port = _free_port(self._address)
+            with suppress(RuntimeError):
+                self.start()
+                return
+        self.port = _free_port(self._address)
+        self.start()
 
     def start(self) -> None:
         """Returns when it takes connections. It ends with the thread that called this: let that be the main one."""
@@ -120,6 +131,9 @@ class Server:
             if "ready to accept connections" in line:
                 break
         else:
+            self._process.stderr.close()
+            self._process.wait()
+            self._process = None
             raise RuntimeError("PostgreSQL did not start: " + "".join(log[-5:]))
         self._drain = threading.Thread(target=_read_on, args=(self._process.stderr,), daemon=True)
         self._drain.start()
@@ -151,9 +165,13 @@ _ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 
 
 def _free_port(address: str = "127.0.0.1") -> int:
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
+    """One below those that the system gives to whoever asks for any, so that it is still free after a restart."""
+    while True:
+        port = random.SystemRandom().randrange(15_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, port))
+            return port
 
 
 def new_server(address: str = "127.0.0.1", clients: str = "127.0.0.1/32") -> Server:

@@ -176,7 +176,7 @@ def test_every_single_fetch_ends_in_time(account: Account, name: str) -> None:
     assert met
     for access in met:
         assert access.end is not None
-        assert access.end - access.start < HASTY.fetch.timeout_s + 1.5
+        assert access.end - access.start < 3.0 * HASTY.fetch.timeout_s  # 1.0 and a little where nothing else runs
 
 
 @pytest.mark.parametrize("status", ["429", "503"])

@@ -22,20 +22,21 @@ from pathlib import Path
 
 import pytest
 
-from processes import Nursery, nursery, until
+from processes import Nursery, nursery, until, witness
 from recrawl.store.base import Hold
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.repair import check
 from recrawl.synthweb.faults.rules import Rule
 from recrawl.synthweb.ledger import Access, budget_violations, by_host, delay_violations, overlaps, robots_violations
-from recrawl.synthweb.process import Served, running
+from recrawl.synthweb.process import Served
 
 DELAY_S, INTERVAL_S, BUDGET, BURST, HOLD_S = 0.3, 1.0, 12.0, 10.0, 2.0
 LATE_S, STALL_S = 0.12, 0.3
 """How much later than it was sent a request may be read by the web, and than it was paid for be sent, on a busy
 machine."""
-LONGEST_LIFE_S, STILLBORN = 0.8, 0.25
-"""How long a crawler lives at most, from its first request, or, for some, from its start."""
+LONGEST_LIFE_S, STILLBORN, CHILDLESS = 0.8, 0.2, 0.55
+"""How long a crawler lives at most: some from their start, some from their first request, the others from the first
+crawl they committed, so that a slow machine does not kill all before they have done anything."""
 SETTINGS = f"""
 store = "recrawl.db"
 budget = "{BUDGET:g}/s"
@@ -132,6 +133,12 @@ def look(store: Path) -> Seen:
     return Seen(crawls, items, versions, holds, now)
 
 
+def _committed(store: Path) -> int:
+    """How many crawls are in the store of a crawler that lives."""
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30.0)) as connection:
+        return int(connection.execute("SELECT count(*) FROM crawls").fetchone()[0])
+
+
 def told(events: Path) -> list[str]:
     """Ids of the events in a file; a line torn by a death is nobody's."""
     ids = []
@@ -195,6 +202,10 @@ class Lives:
     hook: Hook
     chance: random.Random
 
+    @property
+    def store(self) -> Path:
+        return self.place / "recrawl.db"
+
     def arguments(self) -> tuple[str, ...]:
         return ("run", "--events", "events.jsonl", "--webhook", self.hook.url, "--json")
 
@@ -211,15 +222,19 @@ class Lives:
 
     def one(self) -> Seen:
         """A life that ends at a random moment."""
-        born = time.time()
+        born, destiny, known = time.time(), self.chance.random(), _committed(self.store)
         pid = self.parent.start(*self.arguments(), output=self.place / "output.txt")
-        if self.chance.random() > STILLBORN:
+        if destiny > CHILDLESS:
+            until(lambda: _committed(self.store) > known)
+        elif destiny > STILLBORN:
             until(lambda: bool(self.web.log(born)))
         time.sleep(self.chance.uniform(0.0, LONGEST_LIFE_S))  # the moment is what is tested
         os.kill(pid, signal.SIGKILL)
         assert self.parent.wait(pid) == -signal.SIGKILL, (self.place / "output.txt").read_text()[-2000:]
-        assert check(self.place / "recrawl.db") == []
-        return look(self.place / "recrawl.db")
+        for _ in range(2):  # what the dead one sent has been read when the web answers somebody else
+            self.web.log(time.time())
+        assert check(self.store) == []
+        return look(self.store)
 
     def last(self) -> Seen:
         """A life that ends as it should."""
@@ -228,11 +243,11 @@ class Lives:
         until(lambda: len(told(self.place / "events.jsonl")) > known)
         os.kill(pid, signal.SIGTERM)
         assert self.parent.wait(pid) == 0
-        return look(self.place / "recrawl.db")
+        return look(self.store)
 
 
 def killed(place: Path, times: int, seed: int) -> None:
-    with running(*WORLD) as web, nursery(place) as parent, listening() as hook:
+    with witness(*WORLD) as web, nursery(place) as parent, listening() as hook:
         lives = Lives(web, parent, place, hook, random.Random(seed))
         lives.warm()
         web.set_faults(FAULTS)

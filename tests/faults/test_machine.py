@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import Place, Stage, crawling, stage, until
+from processes import PATIENCE_S, Place, Stage, crawling, stage, until
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.repair import check
 from recrawl.synthweb.faults.rules import Rule
@@ -60,16 +60,14 @@ class TestSignals:
         until(lambda: any(each.end is None for each in place.stage.web.log(before)))
         os.kill(pid, signal.SIGINT)
         until(lambda: "stopping" in place.said())
-        told_twice = time.monotonic()
-        assert place.ended(pid, signal.SIGINT) == 130
-        assert time.monotonic() - told_twice < 2.0
+        assert place.ended(pid, signal.SIGINT) == 130  # one that waited for what is under way would say 0
         assert check(place.store) == []
 
     def test_a_fresh_process_ends_as_a_forked_one_does(self, place: Place) -> None:
         with crawling(place.folder, "run", "--json") as child:
-            until(lambda: place.count("crawls") > 0, 60.0)
+            until(lambda: place.count("crawls") > 0)
             child.send_signal(signal.SIGTERM)
-            assert child.wait(20.0) == 0
+            assert child.wait(PATIENCE_S) == 0
 
 
 class TestOthersAtTheStore:

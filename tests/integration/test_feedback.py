@@ -23,20 +23,19 @@ def test_clicks_reach_the_schedule_of_a_running_crawler(tmp_path: Path) -> None:
     favourite = 2
 
     async def read(crawler: Crawler, store: Store) -> None:
-        """Open what the favourite source has, once all are there, and leave when that has been heard."""
+        """Open what the favourite source has, once all are there; enough when that has been heard."""
         while store.count() > len({item.source for item in store.items(limit=1000)}):
             await asyncio.sleep(0.1)
         items = store.items(source=favourite)
         assert store.record_clicks([Click(item=item.id, at=time.time(), count=2) for item in items]) == len(items)
         while crawler._decider.policy.mark == 0:
             await asyncio.sleep(0.1)
-        crawler.stop()
 
     async def main() -> Crawler:
         world = World.make(6, 6, seed=4, mix="feeds", law="steady", median_rate=2.0)
         async with SynthWeb(world, speed=3600.0, port=0) as web:
             sources = [Source(url=truth.url, added=time.time()) for truth in web.truths()]
-            return await crawl(config, 60.0, sources=sources, meanwhile=read)
+            return await crawl(config, sources=sources, meanwhile=read)
 
     crawler = asyncio.run(main())
     appeal, half_life = crawler._decider.policy.appeal(np.arange(6))

@@ -13,12 +13,13 @@ from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
 
 
-def run(url: str, seconds: float, seed: int = 3) -> list[str]:
-    """Crawl a small web; the paths it was asked for."""
+def run(url: str, crawls: int, seed: int = 3) -> list[str]:
+    """Crawl a small web so often; the paths it was asked for."""
 
     async def main() -> list[str]:
         async with SynthWeb(World.make(20, 5, seed=seed, mix="mixed"), speed=3600.0, port=0) as web:
-            await crawl(settings(url, "40/s"), seconds, sources=sources_of(web))  # type: ignore[arg-type]
+            config = settings(url, "40/s")  # type: ignore[arg-type]
+            await crawl(config, enough=lambda crawler, _: crawler.tally.crawls >= crawls, sources=sources_of(web))
             return [str(entry) for entry in web.log]
 
     return asyncio.run(main())
@@ -30,7 +31,7 @@ def crawled(store: Store) -> tuple[int, int]:
 
 def test_a_crawl_is_kept_and_gone_on_with() -> None:
     url = postgres.server().url()
-    assert run(url, 3.0)
+    assert run(url, 60)
     with open_store(url) as store:
         crawls, visits = crawled(store)
         assert crawls > 20
@@ -39,7 +40,7 @@ def test_a_crawl_is_kept_and_gone_on_with() -> None:
         assert store.items(limit=1)
         assert store.prices(0.0)
         assert store.shared() is not None
-    run(url, 2.0)
+    run(url, 20)
     with open_store(url) as store:
         assert crawled(store)[0] > crawls
 
@@ -59,11 +60,14 @@ def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
         server.start()
         while crawler.tally.trouble:
             await asyncio.sleep(0.05)
+        after = crawler.tally.crawls
+        while crawler.tally.crawls < after + 20:
+            await asyncio.sleep(0.05)
 
     async def main() -> Crawler:
         async with SynthWeb(World.make(20, 5, seed=3, mix="mixed"), speed=3600.0, port=0) as web:
             config = settings(url, "20/s")  # type: ignore[arg-type]
-            return await crawl(config, 9.0, sources=sources_of(web), meanwhile=outage)
+            return await crawl(config, sources=sources_of(web), meanwhile=outage)
 
     tally = asyncio.run(main()).tally
     with open_store(url) as store:

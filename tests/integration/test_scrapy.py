@@ -19,6 +19,7 @@ import pytest
 
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'recrawl[scrapy]'")
 
+from processes import witness
 from recrawl.scheduler import Scheduler
 from recrawl.store.opening import open_store
 from recrawl.synthweb.faults.rules import Rule
@@ -29,7 +30,7 @@ from recrawl.synthweb.ledger import (
     robots_violations,
     score_log,
 )
-from recrawl.synthweb.process import Served, running
+from recrawl.synthweb.process import Served
 
 HERE = Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs" / "scrapy.md"
@@ -121,7 +122,7 @@ def look(store: Path, *command: str) -> str:
 
 @pytest.fixture
 def mixed() -> Iterator[Served]:
-    with running("--sources", 30, "--hosts", 5, "--by", "address", "--speed", 3600, "--mix", "mixed",
+    with witness("--sources", 30, "--hosts", 5, "--by", "address", "--speed", 3600, "--mix", "mixed",
                  "--forbidden", 0.3) as web:  # fmt: skip
         yield web
 
@@ -151,7 +152,7 @@ def test_a_crawl_keeps_to_budget_and_robots_and_can_be_looked_at(mixed: Served, 
 def test_ctrl_c_and_a_restart_lose_nothing_and_bring_no_early_visit(tmp_path: Path) -> None:
     interval_s = 6.0
     terms = {"RECRAWL_BUDGET": "10/s", "RECRAWL_MIN_INTERVAL": f"{interval_s}s"}
-    with running("--sources", 25, "--hosts", 5, "--by", "address", "--speed", 3600) as web:
+    with witness("--sources", 25, "--hosts", 5, "--by", "address", "--speed", 3600) as web:
         first = revisiting(tmp_path, web.urls(), **terms)
         until(web, lambda log: len({access.source for access in log}) >= 25)
         first.interrupt()
@@ -182,7 +183,7 @@ def test_ctrl_c_and_a_restart_lose_nothing_and_bring_no_early_visit(tmp_path: Pa
 
 
 def test_hosts_that_ask_for_it_are_left_alone_and_failures_end_well(tmp_path: Path) -> None:
-    with running("--sources", 20, "--hosts", 4, "--by", "address", "--speed", 3600) as web:
+    with witness("--sources", 20, "--hosts", 4, "--by", "address", "--speed", 3600) as web:
         web.set_faults(
             [
                 Rule(name="503_seconds", share=0.3, seconds=2.0, host=web.hosts[0]),
@@ -211,7 +212,7 @@ def test_hosts_that_ask_for_it_are_left_alone_and_failures_end_well(tmp_path: Pa
 
 
 def test_unmarked_requests_are_fetched_once_beside_the_sources(tmp_path: Path) -> None:
-    with running("--sources", 10, "--hosts", 2, "--by", "address", "--speed", 3600) as web:
+    with witness("--sources", 10, "--hosts", 2, "--by", "address", "--speed", 3600) as web:
         crawl = revisiting(tmp_path, web.urls(), "following", RECRAWL_BUDGET="10/s")
         until(web, lambda log: sum(access.source is not None for access in log) >= 40)
         crawl.interrupt()
@@ -227,7 +228,7 @@ def test_unmarked_requests_are_fetched_once_beside_the_sources(tmp_path: Path) -
 
 def test_the_spider_of_the_guide_runs(tmp_path: Path) -> None:
     (text,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    with running("--sources", 6, "--hosts", 2, "--by", "address", "--speed", 3600) as web:
+    with witness("--sources", 6, "--hosts", 2, "--by", "address", "--speed", 3600) as web:
         feeds = [url for url in web.urls() if url.endswith(".xml")]
         text, places = re.subn(r"feeds = \[.*?\]", f"feeds = {feeds!r}", text)
         assert places == 1
@@ -254,7 +255,7 @@ def test_a_store_somebody_else_works_on_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_visits_start_on_time(tmp_path: Path) -> None:
     """By the web's own account too: with nothing saved up, a budget of 5/s is a request 200 ms after the last."""
-    with running("--sources", 60, "--hosts", 12, "--by", "address", "--speed", 1200) as web:
+    with witness("--sources", 60, "--hosts", 12, "--by", "address", "--speed", 1200) as web:
         crawl = revisiting(tmp_path, web.urls(), RECRAWL_BUDGET="5/s", RECRAWL_BURST=1, CLOSESPIDER_TIMEOUT=40)
         stats = crawl.finish()
         starts = sorted(access.start for access in web.log())
@@ -283,7 +284,7 @@ def captured(
     folder.mkdir()
     speed = 1200
     half_life = f"{6 * 3600 / speed}s"
-    with running("--sources", 80, "--hosts", 20, "--by", "address", "--speed", speed, "--seed", seed) as web:
+    with witness("--sources", 80, "--hosts", 20, "--by", "address", "--speed", speed, "--seed", seed) as web:
         urls = web.urls()
         run = start_run(folder, urls, budget, half_life)
         crawls = [

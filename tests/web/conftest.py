@@ -15,7 +15,8 @@ from recrawl.store.sqlite import SqliteStore
 from recrawl.web.server import bound, serve
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
+"""Far more than anything here takes: only what never happens is waited for so long."""
 
 
 class Running:

@@ -241,7 +241,7 @@ def test_what_happens_is_shown_without_reloading(store: SqliteStore, show: Show,
     with page.expect_response("**/api/v1/stream"):
         page.goto(show(make_app(store, Config(), SystemClock())))
     now = SystemClock().now()
-    for key in range(20):  # the first look may come after the first of these
+    for key in range(100):  # the first look may come after the first of these
         item = Item(source=1, key=key, title="Something quite new", link="https://a.example/", first_seen=now)
         settlement = Settlement(
             crawl=Crawl(source=1, at=now + key, outcome="new"), progress=Progress(source=1), items=[item]

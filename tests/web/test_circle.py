@@ -30,14 +30,16 @@ def test_clicks_on_the_page_change_the_cadence_and_the_page_says_so(store: Sqlit
     async def life() -> None:
         async with SynthWeb(World.make(sources=SOURCES, hosts=2, rate_spread=0.1)) as web:
             store.add([Source(url=url, added=SystemClock().now()) for url in web.urls()])
-            at_once = dataclasses.replace(wiring.make_tempo(config), listen_s=0.5)  # clicks are heard
+            at_once = dataclasses.replace(wiring.make_tempo(config), listen_s=0.1)  # clicks are heard
             crawler: Crawler = wiring.make_crawler(config, store, tempo=at_once)
             running = asyncio.create_task(crawler.run())
             while not store.items(source=1, limit=1):
                 await asyncio.sleep(0.05)
             for _ in range(3):
                 await asyncio.to_thread(click_on_the_first)
-                await asyncio.sleep(1.0)
+                clicked = max(click.id for click in store.clicks(limit=10_000))
+                while crawler._decider.policy.mark < clicked:  # until that has been heard
+                    await asyncio.sleep(0.05)
             crawler.stop()
             await running
 

@@ -21,7 +21,7 @@ from recrawl.store.postgres import PostgresStore
 from recrawl.synthweb.server import SynthWeb
 
 SOURCES = 12
-AT_MOST_S = 30.0
+AT_MOST_S = 120.0
 
 
 class Telephone:
@@ -110,10 +110,12 @@ def test_it_stops_by_itself_when_its_grant_has_run_out() -> None:
     async def scene(shard: Shard, line: Telephone, web: SynthWeb, store: PostgresStore) -> None:
         await until(lambda: len(web.log) > SOURCES)
         line.answer = None
-        silent = time.time()
         await until(lambda: line.last.left_s == 0.0)
-        await until(lambda: time.time() > silent + 4.0)
-        assert max(access.start for access in web.log) <= silent + 2.5
+        heard = len(line.reports)
+        await until(lambda: len(line.reports) > heard + 1)  # what was under way has ended
+        asked, heard = len(web.log), len(line.reports)
+        await until(lambda: len(line.reports) > heard + 2)
+        assert len(web.log) == asked
 
     play(granted(seconds=2.0), scene)
 

@@ -524,8 +524,10 @@ def test_a_pipe_nobody_empties_keeps_nothing_from_ending():
     standing = drained(store, FileOutlet("-", writer), timeout_s=0.05)[0]
     assert not standing.caught_up
     assert store.cursors["file:-"] == 0
+    writing = [each for each in threading.enumerate() if each.name == "recrawl-events"]
     os.close(reader)
-    next(each for each in threading.enumerate() if each.name == "recrawl-events").join(SOON_S)
+    for each in writing:
+        each.join(SOON_S)
     os.close(writer)
 
 

@@ -256,7 +256,7 @@ class TestLive:
                 await asyncio.wait([silent], timeout=0.05)
             await hub.close()
 
-        asyncio.run(asyncio.wait_for(listening(), 20))
+        asyncio.run(asyncio.wait_for(listening(), 120))
 
 
 class TestTheBar:
