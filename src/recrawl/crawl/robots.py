@@ -10,8 +10,7 @@ the answer to /robots.txt           what follows
 
 Fetching is the courier's part; here is what to make of an answer, and the memory. Memory is bounded by entries and by
 text, since one hostile file can hold as many rules as thousands of honest ones; what falls out is read again through
-`load`. Lines for other crawlers are left out before parsing: ten thousand names over ten thousand rules would otherwise
-multiply.
+`load`. Which lines are for us is told in `robots_groups`; what their patterns match, by protego.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from collections.abc import Callable
 from protego import Protego
 
 from recrawl.crawl.politeness import MAX_CRAWL_DELAY_S
+from recrawl.crawl.robots_groups import names_of, ours
 from recrawl.store.base import Robots
 
 MAX_TEXT_BYTES = 500 * 1024
@@ -36,9 +36,7 @@ MAX_SITEMAPS = 1_000
 MEMORY_ENTRIES = 4_096
 MEMORY_CHARACTERS = 4_000_000
 
-_AGENT_LINE = re.compile(r"\s*user[- ]?agent\s*(?::|\s)\s*([^#]*)", re.IGNORECASE)
 _MAX_AGE = re.compile(r"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
-_TOKEN = re.compile(r"[A-Za-z_-]+")
 
 Load = Callable[[str], Robots | None]
 
@@ -46,35 +44,36 @@ Load = Callable[[str], Robots | None]
 class Rules:
     """What one origin asks of us."""
 
-    __slots__ = ("_agent", "_parsed", "characters", "crawl_delay_s", "expires", "refusal", "sitemaps")
+    __slots__ = ("_parsed", "characters", "crawl_delay_s", "expires", "refusal", "sitemaps")
 
-    def __init__(self, text: str, agent: str, *, expires: float, refusal: str = "") -> None:
-        ours = _for(text, agent)
-        self._agent, self._parsed = agent, Protego.parse(ours) if ours else None
-        self.characters = len(ours)
+    def __init__(self, text: str, names: tuple[str, ...], *, expires: float, refusal: str = "") -> None:
+        found = ours(text, names)
+        rules = "\n".join(["User-agent: *", *found.rules])
+        self._parsed = Protego.parse(rules) if found.rules else None
+        self.sitemaps = tuple(found.sitemaps[:MAX_SITEMAPS])
+        self.characters = len(rules) + sum(map(len, self.sitemaps))
         self.expires = expires
         self.refusal = refusal
         """Why nothing at all is allowed, or empty."""
-        self.crawl_delay_s = _sane_delay(self._parsed, agent)
-        self.sitemaps: tuple[str, ...] = tuple(self._parsed.sitemaps)[:MAX_SITEMAPS] if self._parsed else ()
+        self.crawl_delay_s = max(map(_sane_delay, found.delays), default=0.0)
 
     def allow(self, url: str) -> bool:
         """Whether this URL may be fetched."""
         if self.refusal:
             return False
-        return self._parsed is None or self._parsed.can_fetch(url, self._agent)
+        return self._parsed is None or self._parsed.can_fetch(url, "*")
 
 
 class RobotsCache:
     """The rules of many origins, and what is to be stored about them.
 
     Parameters
-        user_agent: as requests send it; rules are addressed to its first word (`product_token`)
+        user_agent: as requests send it; rules are addressed to a name in it (`robots_groups.names_of`)
         load: what the store has for an origin
     """
 
     def __init__(self, user_agent: str, load: Load, *, entries: int = MEMORY_ENTRIES) -> None:
-        self.agent = product_token(user_agent)
+        self.names = names_of(user_agent)
         self._load = load
         self._entries = entries
         self._rules: OrderedDict[str, Rules] = OrderedDict()
@@ -111,9 +110,9 @@ class RobotsCache:
     def read(self, record: Robots) -> Rules:
         """The rules of a record. Takes a while for a large one; may be done in another thread."""
         if record.good is not None:
-            return Rules(record.body, self.agent, expires=record.expires)
+            return Rules(record.body, self.names, expires=record.expires)
         why = f"status {record.status}" if record.status else "no answer"
-        return Rules("", self.agent, expires=record.expires, refusal=f"robots.txt cannot be read: {why}")
+        return Rules("", self.names, expires=record.expires, refusal=f"robots.txt cannot be read: {why}")
 
     def keep(self, record: Robots, rules: Rules) -> Rules:
         """Remember a record and its rules, and have it stored."""
@@ -137,16 +136,6 @@ class RobotsCache:
         return rules
 
 
-def product_token(user_agent: str) -> str:
-    """The name in a User-Agent that robots.txt files address.
-
-    >>> product_token("recrawl/0.1 (+https://example.com/bot)")
-    'recrawl'
-    """
-    found = _TOKEN.match(user_agent)
-    return found[0].lower() if found else "recrawl"
-
-
 def _lifetime(cache_control: str | None) -> float:
     """Seconds a copy is good for."""
     found = _MAX_AGE.search(cache_control or "")
@@ -160,36 +149,29 @@ def _text(body: bytes) -> str:
         text = text[: max(text.rfind(b"\n"), 0)]
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return text.decode("utf-16", "replace")
-    if text.lstrip()[:1] == b"<":
+    if _is_page(text):
         return ""
     return text.decode("utf-8", "replace").replace("\x00", "")
 
 
-def _for(text: str, agent: str) -> str:
-    """The same without what is addressed to others, one placeholder standing for all of them."""
-    if not text:
-        return ""
-    lines = []
-    for line in text.splitlines():
-        found = _AGENT_LINE.match(line)
-        if found is None:
-            lines.append(line)
-        else:
-            lines.append(f"User-agent: {_addressee(found[1].strip(), agent)}")
-    return "\n".join(lines)
+def _is_page(text: bytes) -> bool:
+    """Whether it begins with markup; comments before it are none, since people write them into robots.txt too."""
+    place = 0
+    while True:
+        while text[place : place + 1].isspace():
+            place += 1
+        if not text.startswith(b"<!--", place):
+            return text.startswith(b"<", place)
+        end = text.find(b"-->", place)
+        if end < 0:
+            return False
+        place = end + 3
 
 
-def _addressee(name: str, agent: str) -> str:
-    """Us, everybody or somebody else; versions and stars after a name say nothing."""
-    if name == "*":
-        return name
-    token = _TOKEN.match(name)
-    return agent if token is not None and token[0].lower() == agent else "somebody-else"
-
-
-def _sane_delay(parsed: Protego | None, agent: str) -> float:
+def _sane_delay(written: str) -> float:
     """Seconds between requests that the site asks for; 0 if none or nonsense, an hour at most."""
-    delay = parsed.crawl_delay(agent) if parsed is not None else None
-    if delay is None or not math.isfinite(delay) or delay <= 0.0:
+    try:
+        delay = float(written[:40])
+    except ValueError:
         return 0.0
-    return min(float(delay), MAX_CRAWL_DELAY_S)
+    return min(delay, MAX_CRAWL_DELAY_S) if 0.0 < delay < math.inf else 0.0

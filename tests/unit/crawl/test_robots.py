@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.crawl.robots import MAX_AGE_S, RETRY_S, RobotsCache, Rules, product_token
+from recrawl.crawl.robots import MAX_AGE_S, RETRY_S, RobotsCache, Rules
 from recrawl.store.base import Robots
 
 NOW = 1_700_000_000.0
@@ -178,15 +178,30 @@ def test_memory_is_bounded_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recrawl.crawl.robots.MEMORY_CHARACTERS", 1000)
     robots = cache()
     for number in range(10):
-        record = robots.judged(f"https://h{number}.example", 200, b"#" * 400, None, NOW)
+        record = robots.judged(f"https://h{number}.example", 200, b"User-agent: *\nDisallow: /" + b"a" * 376, None, NOW)
         robots.keep(record, robots.read(record))
     robots.drain()
     assert sum(robots.rules(f"https://h{number}.example", NOW + 1) is not None for number in range(10)) == 2
 
 
-def test_the_product_token_is_the_first_word() -> None:
-    assert product_token("MyBot/2.0 (+https://x)") == "mybot"
-    assert product_token("") == "recrawl"
+COMMENT = b"<!-- robots.txt of example.org -->"
+
+
+@pytest.mark.parametrize("start", [COMMENT + b"\n", b"\n " + COMMENT + COMMENT + b"\r\n", b"<!-- left open\n"])
+def test_a_file_that_begins_with_a_comment_of_html_has_rules(start: bytes) -> None:
+    assert not answered(cache(), 200, start + b"User-agent: *\nDisallow: /private/").allow(PAGE)
+
+
+@pytest.mark.parametrize(
+    "start", [b"<html>", b"<!doctype html>", b"<p>", COMMENT + b"\n<html>", b"<?xml version='1.0'?>"]
+)
+def test_a_page_is_a_page_with_a_comment_too(start: bytes) -> None:
+    assert answered(cache(), 200, start + b"\nUser-agent: *\nDisallow: /private/").allow(PAGE)
+
+
+def test_many_comments_are_looked_at_in_linear_time() -> None:
+    assert answered(cache(), 200, b"<!---->" * 70_000).allow(PAGE)
+    assert answered(cache(), 200, b"<!--" * 120_000).allow(PAGE)
 
 
 @given(st.binary(max_size=300), st.sampled_from([200, 204, 404, 500]))
