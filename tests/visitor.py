@@ -43,6 +43,7 @@ class Visitor:
     cookies: dict[str, str] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     address: str = "127.0.0.1"
+    scheme: str = "http"
 
     def ask(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Answer:
         place, _, query = path.partition("?")
@@ -63,7 +64,7 @@ class Visitor:
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
             "method": method,
-            "scheme": "http",
+            "scheme": self.scheme,
             "path": place,
             "raw_path": place.encode(),
             "query_string": query.encode(),

@@ -16,6 +16,7 @@ from recrawl.config.settings import (
     Politeness,
     Retention,
     Scope,
+    Web,
 )
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "QuietHours",
     "Retention",
     "Scope",
+    "Web",
     "load",
     "quiet_until",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from ipaddress import ip_network
 from typing import Any
 
 from recrawl.config.quiet import QuietHours
@@ -118,6 +119,15 @@ def _quiet(name: str, texts: tuple[str, ...]) -> None:
             raise ParameterError(name, error.expected, repr(text), (place,)) from error
 
 
+def _networks(name: str, texts: tuple[str, ...]) -> None:
+    for place, text in enumerate(texts):
+        try:
+            ip_network(text, strict=False)
+        except ValueError as error:
+            expected = "addresses or networks such as 127.0.0.1, 10.0.0.0/8 or ::1"
+            raise ParameterError(name, expected, repr(text), (place,)) from error
+
+
 RULES: dict[str, Rule] = {
     "store": _path,
     "budget": parse_rate,
@@ -148,6 +158,9 @@ RULES: dict[str, Rule] = {
     "outlets.webhook": _address,
     "outlets.webhook_secret_env": _variable,
     "outlets.exec": _whole_text,
+    "web.trusted_proxies": _networks,
+    "web.connections": _whole(10, 100_000),
+    "web.connections_per_address": _whole(1, 100_000),
 }
 NUMBERS_ALLOWED = {
     name

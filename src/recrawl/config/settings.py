@@ -151,6 +151,15 @@ class Outlets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     exec: str = ""
 
 
+class Web(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[web]`: who is believed and how much is borne by `recrawl serve` and `recrawl run --serve`."""
+
+    trusted_proxies: tuple[str, ...] = ()
+    secure_cookies: bool = False
+    connections: int = 400
+    connections_per_address: int = 100
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything in `recrawl.toml`.
 
@@ -171,6 +180,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     pages: Pages = Pages()
     retention: Retention = Retention()
     outlets: Outlets = Outlets()
+    web: Web = Web()
 
     @property
     def budget_per_s(self) -> float:

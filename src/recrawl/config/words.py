@@ -46,4 +46,8 @@ WORDS = {
     "outlets.webhook": "http(s) address that gets what is found; empty for none.",
     "outlets.webhook_secret_env": "Environment variable that holds the secret the webhook is signed with.",
     "outlets.exec": "Command that gets what is found on its standard input; empty for none.",
+    "web.trusted_proxies": "Addresses or networks of reverse proxies; what they say of the client is believed.",
+    "web.secure_cookies": "Whether cookies are for https alone even where none is seen; where it is, they are anyway.",
+    "web.connections": "Connections to the web page at once, 10 to 100000.",
+    "web.connections_per_address": "The same from one address; proxies that are believed are not held to it.",
 }

@@ -7,6 +7,7 @@ normalises them and can say which line was wrong. Outlines that are neither fold
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,9 @@ from recrawl.store.base import Source
 
 MOST_TAGS = 20
 TAG_CHARACTERS = 100
+FROM_END = 10_000
+"""Bytes before the end of a list in which it is closed; some programs write a remark after it."""
+_END = re.compile(rb"</(?:[\w.-]{1,50}:)?opml\s{0,50}>", re.IGNORECASE)
 _KINDS = {"feed": "rss", "auto": "rss"}
 
 
@@ -38,10 +42,12 @@ class Outlines(list[OpmlEntry]):
     Parameters
         skipped: outlines that were neither subscription nor folder
         broken: whether the list was malformed, and only what could be read was read
+        cut: whether its end is missing
     """
 
     skipped: int = 0
     broken: bool = False
+    cut: bool = False
 
 
 def read_opml(body: bytes) -> Outlines:
@@ -53,6 +59,7 @@ def read_opml(body: bytes) -> Outlines:
     root, broken = decoding.tree(text[start:], "OPML list")
     found = Outlines()
     found.broken = broken
+    found.cut = broken and not _END.search(text, max(len(text) - FROM_END, 0))
     ahead: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
     while ahead:
         element, tags = ahead.pop()

@@ -29,6 +29,7 @@ from recrawl.web.rendering import Pages
 from recrawl.web.safety.gate import Door, Gate
 from recrawl.web.safety.headers import ALWAYS
 from recrawl.web.safety.hosts import HostList
+from recrawl.web.safety.proxies import BehindProxies
 
 
 class Ascii(JSONResponse):
@@ -79,6 +80,7 @@ def make_app(store: Store, config: Config, clock: Clock, *, door: Door | None = 
     _add_problems(app, pages)
     app.add_middleware(Gate, door=door, clock=clock, refusal=pages.problem)
     app.add_middleware(Stopwatch, measures=measures)
+    app.add_middleware(BehindProxies, proxies=door.proxies)
     app.state.desk, app.state.door = desk, door
     return app
 

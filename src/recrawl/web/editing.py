@@ -7,8 +7,11 @@ private network; the crawler checks once more, at the moment it connects.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -28,6 +31,8 @@ from recrawl.web.words import http_link
 FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select")
 MOST_IMPORTED = 200_000
 MOST_TAGS = 20
+LONGEST_LINE = 10_000
+"""Bytes; no address that may be crawled is as long."""
 LARGEST = 1e9
 
 
@@ -126,19 +131,35 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, **empty}
 
 
-def _entries(body: bytes) -> list[tuple[int, str, str, tuple[str, ...]]]:
-    if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
-        try:
-            found = read_opml(body)
-        except UnreadableError as error:
-            raise ParameterError("list", "OPML, or an address a line", str(error)) from error
-        entries = [(each.line, each.url, each.title, each.tags) for each in found]
-    else:
-        lines = enumerate(body.decode("utf-8-sig", "replace").splitlines(), 1)
-        entries = [(k, line.split()[0], "", ()) for k, line in lines if line.strip() and not line.startswith("#")]
+Entry = tuple[int, str, str, tuple[str, ...]]
+"""Line, address, title and tags."""
+
+
+def _entries(body: bytes) -> list[Entry]:
+    opml = body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+    entries = list(islice(_subscriptions(body) if opml else _lines(body), MOST_IMPORTED + 1))
     if len(entries) > MOST_IMPORTED:
-        raise ParameterError("list", f"at most {MOST_IMPORTED} entries", len(entries))
+        raise ParameterError("list", f"at most {MOST_IMPORTED} entries", "more")
     return entries
+
+
+def _subscriptions(body: bytes) -> Iterator[Entry]:
+    """Of an OPML list that was sent whole: half of one would look like a list from which the rest was removed."""
+    try:
+        found = read_opml(body)
+    except UnreadableError as error:
+        raise ParameterError("list", "OPML, or an address a line", str(error)) from error
+    if found.cut:
+        raise ParameterError("list", "a whole OPML list", "one that ends before its end; nothing of it was taken")
+    return ((each.line, each.url, each.title, each.tags) for each in found)
+
+
+def _lines(body: bytes) -> Iterator[Entry]:
+    body = body.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    for number, line in enumerate(BytesIO(body), 1):
+        words = line[:LONGEST_LINE].decode("utf-8", "replace").split(maxsplit=1)
+        if words and not line.startswith(b"#"):
+            yield number, words[0], "", ()
 
 
 def _taken(desk: Desk, sources: Sequence[Source]) -> list[Added]:

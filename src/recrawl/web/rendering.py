@@ -24,9 +24,11 @@ TITLES = {
     405: "Not like that",
     413: "Too large",
     414: "Too long",
+    415: "Not like that",
     421: "Not this server's name",
     422: "That cannot be used",
     429: "Too many attempts",
+    431: "Too much",
     503: "Not now",
 }
 DONE = {

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from fastapi import FastAPI
 from starlette.routing import Route
+from starlette.types import Message
 
+from recrawl.clock import ManualClock
+from recrawl.config import Config
 from recrawl.store.sqlite import SqliteStore
+from recrawl.web.app import make_app
+from recrawl.web.safety.gate import Door
 from recrawl.web.safety.headers import POLICY
+from recrawl.web.safety.hosts import HostList
+from recrawl.web.safety.passwords import Keyhole
+from recrawl.web.safety.proxies import Proxies
 from visitor import Answer, Visitor
 
 from .conftest import PASSWORD, TOKEN
@@ -203,3 +214,276 @@ class TestSizes:
         assert len(text) > 70_000
         assert program.ask("POST", "/api/v1/import", text, {"content-type": "text/plain"}).json["added"] == 5000
         assert program.ask("POST", "/api/v1/import", b" " * 11_000_000).status == 413
+        assert store.count() == 5000
+
+    def test_a_list_of_very_many_lines_is_refused(self, store: SqliteStore, program: Visitor) -> None:
+        answer = program.ask("POST", "/api/v1/import", b"a\n" * 5_000_000, {"content-type": "text/plain"})
+        assert answer.status == 422
+        assert "at most 200000 entries" in answer.text
+
+
+def answered_unread(app: Any, method: str, path: str, headers: dict[str, str]) -> int:
+    """The status of the answer to a request, if it came before any of the body was asked for; 0 otherwise."""
+    given = {"host": "localhost:8080", "content-length": "60000", **headers}
+    scope = {
+        "type": "http",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+        "client": ("127.0.0.1", 50000),
+    }
+    happened: list[Any] = []
+
+    async def receive() -> Message:
+        happened.append("read")
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        happened.append(message.get("status", "sent"))
+
+    asyncio.run(app(scope, receive, send))
+    return happened[0] if isinstance(happened[0], int) else 0
+
+
+class TestBeforeTheBody:
+    """Whatever the head can tell is told by the head."""
+
+    FORM = "multipart/form-data; boundary=x"
+
+    @pytest.mark.parametrize(
+        ("status", "headers"),
+        [
+            (403, {"origin": "https://evil.example"}),
+            (403, {"sec-fetch-site": "cross-site"}),
+            (403, {"sec-fetch-site": "same-origin"}),
+            (403, {"cookie": "recrawl_session=a.b.c.d"}),
+            (421, {"host": "evil.example"}),
+            (431, {f"x-{k}": "" for k in range(100)}),
+        ],
+    )
+    def test_every_change_of_a_stranger_is_refused_unread(
+        self, filled: SqliteStore, visitor: Visitor, status: int, headers: dict[str, str]
+    ) -> None:
+        changes = [(method, path) for method, path in every_route(visitor.app) if method in CHANGES]
+        assert len(changes) > 12
+        for method, path in changes:
+            for kind in (self.FORM, "application/x-www-form-urlencoded", "application/json", "text/plain"):
+                given = {"content-type": kind, **headers}
+                assert answered_unread(visitor.app, method, path, given) == status, (method, path, kind)
+
+    def test_what_is_locked_is_refused_unread(self, filled: SqliteStore, stranger: Visitor) -> None:
+        for method, path in every_route(stranger.app):
+            if method in CHANGES and path != "/login":
+                assert answered_unread(stranger.app, method, path, {"content-type": self.FORM}) == 401, (method, path)
+
+    @pytest.mark.parametrize("browser", [True, False])
+    def test_what_is_too_large_is_refused_unread(self, store: SqliteStore, visitor: Visitor, browser: bool) -> None:
+        own = {"x-csrf-token": visitor.token(), "cookie": f"recrawl_session={visitor.cookies['recrawl_session']}"}
+        for method, path in every_route(visitor.app):
+            if method in CHANGES and (browser or path.startswith("/api/")):
+                given = {"content-length": "10485761", **(own if browser else {})}
+                assert answered_unread(visitor.app, method, path, given) == 413, (method, path)
+        small = {**own, "content-type": "application/x-www-form-urlencoded", "content-length": "70000"}
+        assert answered_unread(visitor.app, "POST", "/sources/import", small) == 413
+
+    def test_every_question_with_a_body_is_refused_unread(self, store: SqliteStore, visitor: Visitor) -> None:
+        for method, path in every_route(visitor.app):
+            if method not in CHANGES:
+                assert answered_unread(visitor.app, method, path, {}) == 400, (method, path)
+
+    def test_a_fifth_list_has_to_wait(self, store: SqliteStore, program: Visitor) -> None:
+        async def asked(path: str, arrived: asyncio.Event, begun: asyncio.Event) -> int:
+            statuses = []
+
+            async def receive() -> Message:
+                begun.set()
+                await arrived.wait()
+                return {"type": "http.request", "body": b"https://a.example/", "more_body": False}
+
+            async def send(message: Message) -> None:
+                statuses.append(message.get("status", 0))
+
+            scope = {"type": "http", "method": "POST", "scheme": "http", "path": path, "query_string": b"",
+                     "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 50000)}  # fmt: skip
+            await program.app(scope, receive, send)
+            return statuses[0]
+
+        async def together() -> list[int]:
+            arrived, path = asyncio.Event(), "/api/v1/import"
+            uploads = []
+            for _ in range(4):
+                begun = asyncio.Event()
+                uploads.append(asyncio.create_task(asked(path, arrived, begun)))
+                await begun.wait()
+            fifth = await asked(path, arrived, asyncio.Event())
+            arrived.set()
+            return [fifth, *await asyncio.gather(*uploads), await asked(path, arrived, asyncio.Event())]
+
+        assert asyncio.run(together()) == [503, 200, 200, 200, 200, 200]
+
+    def test_a_form_is_no_list(self, store: SqliteStore, program: Visitor) -> None:
+        assert answered_unread(program.app, "POST", "/api/v1/import", {"content-type": self.FORM}) == 415
+
+
+class TestHostileBodies:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"[" * 60_000,
+            b'{"a":' * 12_000,
+            b'{"url":' + b"9" * 60_000 + b"}",
+            b'{"clicks":[' + b"1," * 30_000 + b"1]}",
+            b'{"importance":1' + b"0" * 60_000 + b"}",
+            b'{"tags":[' + b'"",' * 20_000 + b'""]}',
+            b"\xff" * 60_000,
+        ],
+    )
+    def test_json_of_any_shape_is_refused_in_words(self, filled: SqliteStore, program: Visitor, body: bytes) -> None:
+        before = filled.revision()
+        no_json = ("/api/v1/import", "/api/v1/sources/1/pause")
+        for method, path in every_route(program.app):
+            if method in ("POST", "PATCH") and path.startswith("/api/") and path not in no_json:
+                answer = program.ask(method, path, body, {"content-type": "application/json"})
+                assert answer.status in (400, 422), (method, path)
+        assert filled.revision() == before
+
+    @pytest.mark.parametrize(
+        ("kind", "body"),
+        [
+            ("application/x-www-form-urlencoded", b"&" * 60_000),
+            (
+                "multipart/form-data; boundary=x",
+                b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n' * 170_000,
+            ),
+            ("multipart/form-data; boundary=x", b"--x\r\n" * 1_500_000),
+            ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"a" * 9_000_000 + b"\r\n\r\n--x--"),
+            ("multipart/form-data; boundary=-", b"\r\n-" * 2_000_000),
+        ],
+    )
+    def test_forms_of_any_shape_are_refused_in_words(
+        self, store: SqliteStore, visitor: Visitor, kind: str, body: bytes
+    ) -> None:
+        headers = {"content-type": kind, "x-csrf-token": visitor.token()}
+        assert visitor.ask("POST", "/sources/import", body, headers).status == 400
+
+
+class TestCutUploads:
+    LIST = b"https://a.example/\nhttps://b.example/\n"
+
+    @pytest.mark.parametrize("missing", [1, 3, 5, 9, 20])
+    def test_a_form_without_its_end_imports_nothing(self, store: SqliteStore, visitor: Visitor, missing: int) -> None:
+        body = b'--x\r\nContent-Disposition: form-data; name="list"; filename="a"\r\n\r\n' + self.LIST + b"\r\n--x--"
+        headers = {"content-type": "multipart/form-data; boundary=x", "x-csrf-token": visitor.token()}
+        answer = visitor.ask("POST", "/sources/import", body[:-missing], headers)
+        assert (answer.status, store.count()) == (400, 0)
+        assert "nothing was done" in answer.text
+        assert visitor.ask("POST", "/sources/import", body, headers).status == 200
+        assert store.count() == 2
+
+    def test_less_than_was_announced_imports_nothing(self, store: SqliteStore, program: Visitor) -> None:
+        answer = program.ask(
+            "POST", "/api/v1/import", self.LIST, {"content-type": "text/plain", "content-length": "99"}
+        )
+        assert (answer.status, store.count()) == (400, 0)
+        assert "nothing was done" in answer.text
+
+    def test_an_opml_list_without_its_end_imports_nothing(self, store: SqliteStore, program: Visitor) -> None:
+        outlines = b"".join(b"<outline xmlUrl='https://%d.example/'/>" % k for k in range(100))
+        body = b"<opml><body>" + outlines + b"</body></opml>"
+        for part in (body[:-1], body[:-7], body[:2000]):
+            answer = program.ask("POST", "/api/v1/import", part, {"content-type": "text/x-opml"})
+            assert answer.status == 422
+            assert "nothing of it was taken" in answer.text
+        assert store.count() == 0
+        assert program.ask("POST", "/api/v1/import", body + b"\n").json["added"] == 100
+
+    def test_a_damaged_list_with_its_end_is_read(self, store: SqliteStore, program: Visitor) -> None:
+        body = b"<opml><body><outline text='R&D' xmlUrl='https://a.example/?a=1&b=2'/></body></opml>"
+        assert program.ask("POST", "/api/v1/import", body).json["added"] == 1
+
+
+TLS = {"x-forwarded-proto": "https"}
+
+
+class TestSecureCookies:
+    def cookies(self, store: SqliteStore, clock: ManualClock, kept_password: str, **how: Any) -> list[str]:
+        """What is set when one comes, logs in and leaves."""
+        scheme, headers, address = how.pop("scheme", "http"), how.pop("headers", {}), how.pop("address", "127.0.0.1")
+        door = Door(HostList("localhost"), Keyhole(kept_password), **how)
+        app = make_app(store, Config(), clock, door=door)
+        visitor = Visitor(app, scheme=scheme, headers=headers, address=address)
+        answers = [visitor.get("/login"), logged_in(visitor), visitor.form("/logout", {})]
+        found = [answer.header("set-cookie") or "" for answer in answers]
+        assert all("HttpOnly" in each for each in found)
+        return ["Secure" if each.endswith("; Secure") else "" for each in found]
+
+    @pytest.mark.parametrize(
+        ("how", "secure"),
+        [
+            ({}, False),
+            ({"scheme": "https"}, True),
+            ({"secure": True}, True),
+            ({"headers": TLS}, False),
+            ({"headers": TLS, "proxies": Proxies(["127.0.0.1"])}, True),
+            ({"headers": {"x-forwarded-proto": "http"}, "proxies": Proxies(["127.0.0.1"])}, False),
+            ({"headers": TLS, "proxies": Proxies(["10.0.0.0/8"])}, False),
+            ({"headers": TLS, "proxies": Proxies(["10.0.0.0/8"]), "address": "10.1.2.3"}, True),
+            ({"headers": {"forwarded": "proto=http, for=x;proto=https"}, "proxies": Proxies(["127.0.0.1"])}, True),
+            ({"headers": {"forwarded": "proto=https"}}, False),
+        ],
+    )
+    def test_they_are_secure_where_tls_is(
+        self, store: SqliteStore, clock: ManualClock, kept_password: str, how: dict[str, Any], secure: bool
+    ) -> None:
+        assert self.cookies(store, clock, kept_password, **how) == ["Secure" if secure else ""] * 3
+
+
+class TestGuesses:
+    def program(self, stranger: Visitor, token: str, address: str = "127.0.0.1", **headers: str) -> Visitor:
+        return Visitor(
+            stranger.app, browser=False, headers={"authorization": f"Bearer {token}", **headers}, address=address
+        )
+
+    def test_wrong_tokens_are_limited_and_keep_nobody_else_out(
+        self, store: SqliteStore, stranger: Visitor, clock: ManualClock
+    ) -> None:
+        wrong, right = self.program(stranger, "x" * 22), self.program(stranger, TOKEN)
+        assert [wrong.get("/api/v1/status").status for _ in range(7)] == [401] * 5 + [429] * 2
+        late = right.get("/api/v1/status")
+        assert late.status == 429, "an answer would tell which guess was right"
+        assert int(late.header("retry-after") or 0) > 0
+        assert self.program(stranger, TOKEN, "192.0.2.7").get("/api/v1/status").status == 200
+        clock.advance(13.0)
+        assert right.get("/api/v1/status").status == 200
+
+    def test_the_right_token_is_never_counted(self, store: SqliteStore, stranger: Visitor) -> None:
+        right = self.program(stranger, TOKEN)
+        assert {right.get("/api/v1/status").status for _ in range(20)} == {200}
+
+    def test_guesses_from_very_many_places_keep_nobody_out(self, store: SqliteStore, stranger: Visitor) -> None:
+        for k in range(200):
+            assert self.program(stranger, "x" * 22, f"192.0.2.{k}").get("/api/v1/status").status == 401
+        assert self.program(stranger, TOKEN, "198.51.100.1").get("/api/v1/status").status == 200
+
+    def test_one_network_of_ipv6_is_one_place(self, store: SqliteStore, stranger: Visitor) -> None:
+        statuses = [
+            self.program(stranger, "x" * 22, f"2001:db8:0:1::{k:x}").get("/metrics").status for k in range(1, 8)
+        ]
+        assert statuses == [401] * 5 + [429] * 2
+
+    def test_through_a_proxy_it_is_the_client_who_guesses(
+        self, store: SqliteStore, clock: ManualClock, kept_password: str
+    ) -> None:
+        door = Door(HostList("localhost"), Keyhole(kept_password, TOKEN), proxies=Proxies(["127.0.0.1"]))
+        behind = Visitor(make_app(store, Config(), clock, door=door))
+        guess = {"x-forwarded-for": "198.51.100.9, 192.0.2.1"}
+        wrong = self.program(behind, "x" * 22, **guess)
+        assert [wrong.get("/metrics").status for _ in range(6)] == [401] * 5 + [429]
+        assert self.program(behind, "x" * 22, **{"x-forwarded-for": "9.9.9.9, 192.0.2.1"}).get("/metrics").status == 429
+        assert self.program(behind, TOKEN, **{"x-forwarded-for": "192.0.2.2"}).get("/metrics").status == 200
+
+    def test_where_there_is_no_token_there_is_nothing_to_guess(self, store: SqliteStore, visitor: Visitor) -> None:
+        program = self.program(visitor, "anything")
+        assert {program.get("/api/v1/status").status for _ in range(20)} == {200}

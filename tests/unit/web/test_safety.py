@@ -4,12 +4,14 @@ import stat
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import Headers
 
 from recrawl.errors import ConfigError, ParameterError
-from recrawl.web.safety.bodies import form_fields
+from recrawl.web.safety.bodies import BodyError, form_fields
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.opening import make_door
 from recrawl.web.safety.passwords import Keyhole, hashed, matches, read_file, write_file
+from recrawl.web.safety.proxies import Proxies
 from recrawl.web.safety.sessions import Sessions, cookie_in, set_cookie
 from recrawl.web.safety.throttle import Throttle
 
@@ -158,6 +160,12 @@ class TestThrottle:
         assert waits[:5] == [0.0] * 5
         assert all(wait > 0.0 for wait in waits[5:])
 
+    def test_looking_takes_nothing(self) -> None:
+        throttle = Throttle(burst=1)
+        assert [throttle.wait_s("a", 0.0, take=False) for _ in range(3)] == [0.0] * 3
+        throttle.wait_s("a", 0.0)
+        assert throttle.wait_s("a", 0.0, take=False) > 0.0
+
     def test_memory_is_bounded(self) -> None:
         throttle = Throttle(clients=10, burst_of_all=1e9)
         for k in range(1000):
@@ -174,8 +182,49 @@ class TestForms:
         )
         assert form_fields("multipart/form-data; boundary=x", body) == {"csrf": "abc", "list": "<opml>ä\r\n</opml>"}
 
-    @pytest.mark.parametrize(
-        "kind", ["multipart/form-data", "multipart/form-data; boundary=", "application/json", "", "é"]
-    )
+    @pytest.mark.parametrize("kind", ["application/json", "", "é"])
     def test_what_is_no_form_has_no_fields(self, kind: str) -> None:
         assert form_fields(kind, b"\xff\x00--x\r\n\r\n&&==") == {}
+
+    @pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary="])
+    def test_parts_without_a_boundary_are_refused(self, kind: str) -> None:
+        with pytest.raises(BodyError, match="what is between them"):
+            form_fields(kind, b"--x\r\n\r\n--x--")
+
+    def test_as_browsers_write_it(self) -> None:
+        kind = 'multipart/form-data; charset=utf-8; boundary="----Web Kit"'
+        body = (
+            b'------Web Kit\r\ncontent-disposition: form-data; name="a"\r\n\r\n\xc3\xa4\r\n'
+            b'------Web Kit\r\nContent-Type: text/plain\r\nContent-Disposition: form-data;name="b"\r\n\r\n\r\n'
+            b'------Web Kit\r\nContent-Disposition: form-data; filename="name=x"; name="c"\r\n\r\nx\r\n\r\n'
+            b"------Web Kit--\r\nepilogue"
+        )
+        assert form_fields(kind, body) == {"a": "ä", "b": "", "c": "x\r\n"}
+
+    def test_parts_within_parts_are_text(self) -> None:
+        inner = '--y\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nforged\r\n--y--'
+        head = 'Content-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=y'
+        body = f"--x\r\n{head}\r\n\r\n{inner}\r\n--x--"
+        assert form_fields("multipart/form-data; boundary=x", body.encode()) == {"a": inner}
+
+
+class TestProxies:
+    def test_the_client_is_the_last_address_no_proxy_of_ours_has(self) -> None:
+        proxies = Proxies(["127.0.0.1", "10.0.0.0/8", "fd00::/8"])
+
+        def client(*lines: str) -> str | None:
+            return proxies.client(Headers(raw=[(b"x-forwarded-for", line.encode()) for line in lines]))
+
+        assert client("192.0.2.1") == "192.0.2.1"
+        assert client("1.1.1.1, 192.0.2.1, 10.0.0.1") == "192.0.2.1"
+        assert client("1.1.1.1", "192.0.2.1:4711", "[fd00::1]:80") == "192.0.2.1"
+        assert client("10.0.0.2, 10.0.0.1") == "10.0.0.2"
+        assert client("1.1.1.1, unknown, 10.0.0.1") == "10.0.0.1"
+        assert client("", "nonsense") is None
+        assert client() is None
+
+    def test_addresses_in_any_form_are_known(self) -> None:
+        assert Proxies(["10.0.0.0/8"]).trust("::ffff:10.0.0.1")
+        assert not Proxies(["10.0.0.0/8"]).trust("11.0.0.1")
+        assert not Proxies().trust("127.0.0.1")
+        assert not Proxies(["127.0.0.1"]).trust("")

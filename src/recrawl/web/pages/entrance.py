@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from recrawl.web.desk import Desk
 from recrawl.web.rendering import Pages, see
 from recrawl.web.safety.gate import Door
+from recrawl.web.safety.proxies import client_place
 from recrawl.web.safety.sessions import set_cookie
 
 
@@ -24,8 +25,7 @@ def router(desk: Desk, pages: Pages, door: Door) -> APIRouter:
 
     @routes.post("/login")
     def enter(request: Request) -> Response:
-        client = request.client.host if request.client else ""
-        wait_s = door.throttle.wait_s(client, desk.now())
+        wait_s = door.throttle.wait_s(client_place(request.scope), desk.now())
         if wait_s > 0.0:
             text = f"Too many attempts: try again in {math.ceil(wait_s)} seconds."
             later = pages.page(request, "login.html.j2", 429, error=text)
@@ -36,14 +36,14 @@ def router(desk: Desk, pages: Pages, door: Door) -> APIRouter:
         door.sessions.end(request.state.session)
         answer = see("/", "login")
         cookie = door.sessions.cookie(door.sessions.begin(desk.now(), member=True))
-        answer.headers["Set-Cookie"] = set_cookie(cookie, secure=door.secure)
+        answer.headers["Set-Cookie"] = set_cookie(cookie, secure=request.state.secure)
         return answer
 
     @routes.post("/logout")
     def leave(request: Request) -> Response:
         door.sessions.end(request.state.session)
         answer = see("/login" if door.keyhole.locked else "/", "logout")
-        answer.headers["Set-Cookie"] = set_cookie("", secure=door.secure, lasts_s=0)
+        answer.headers["Set-Cookie"] = set_cookie("", secure=request.state.secure, lasts_s=0)
         return answer
 
     return routes

@@ -1,27 +1,42 @@
 """The gate every request passes, before any route sees it.
 
-In this order: is it meant for us (Host), is it of a sane size, who sends it (session cookie or bearer token), may they
-come in, and, if it changes something, was it sent on purpose. A change is refused when its Origin or Sec-Fetch-Site
-says that another site made the browser send it, and needs the session's form token, in a field `csrf` or a header
-`X-CSRF-Token`. Programs are not browsers: they show a bearer token instead, or, where nothing is locked, come from this
-machine without any of the headers by which a browser would give itself away.
+By the head alone, before a byte of a body is read: is it meant for us (Host), is it of a sane size, who sends it
+(session cookie or bearer token), may they come in, and, if it changes something, can it have been sent on purpose. A
+change is refused when its Origin or Sec-Fetch-Site says that another site made the browser send it, and needs the
+session's form token, in a header `X-CSRF-Token` or, for the forms of our pages, in a field `csrf`; only for that field
+is a body read that nobody vouches for yet. Programs are not browsers: they show a bearer token instead, or, where
+nothing is locked, come from this machine without any of the headers by which a browser would give itself away.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recrawl.clock import Clock
-from recrawl.web.safety.bodies import TooLargeError, form_fields, read_body, replayed
+from recrawl.web.safety.bodies import (
+    MULTIPART,
+    URLENCODED,
+    BodyError,
+    announced,
+    form_fields,
+    kind_of,
+    read_body,
+    replayed,
+)
 from recrawl.web.safety.headers import ALWAYS, UNLESS_SET
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.passwords import Keyhole
+from recrawl.web.safety.proxies import Proxies, client_place
 from recrawl.web.safety.sessions import Session, Sessions, cookie_in, set_cookie
 from recrawl.web.safety.throttle import Throttle
 
@@ -29,9 +44,15 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN = ("/static/", "/favicon.ico", "/healthz", "/readyz", "/login")
 """What anybody may see: nothing of the store."""
 MOST_QUERY = 8192
+MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
 MOST_IMPORT = 10 * 1024 * 1024
 IMPORTS = ("/api/v1/import", "/sources/import")
+MOST_IMPORTS = 4
+"""Lists in memory at once."""
+LINGER_S = 5.0
+"""How long the rest of a body that was refused is passed over, so that the sender comes to read why."""
+FORGED = "The form was too old, or not ours, and nothing was done. Go back, reload the page and try again."
 
 Refusal = Callable[[Request, int, str], Response]
 
@@ -43,21 +64,36 @@ class Door:
     Parameters
         hosts: names the server answers to
         keyhole: what opens it
-        secure: whether it is reached by https, so that cookies may insist on it
+        throttle: limits attempts at the password
+        guesses: limits wrong tokens, per client alone, so that nobody's guessing keeps others' programs out
+        proxies: whose word about the client counts
+        secure: whether cookies insist on https even where nothing shows that it is used
     """
 
     hosts: HostList
     keyhole: Keyhole = field(default_factory=Keyhole)
     sessions: Sessions = field(default_factory=Sessions)
     throttle: Throttle = field(default_factory=Throttle)
+    guesses: Throttle = field(default_factory=lambda: Throttle(burst_of_all=math.inf))
+    proxies: Proxies = field(default_factory=Proxies)
     secure: bool = False
 
 
+@dataclass(frozen=True)
+class Refused:
+    """An answer instead of what was asked for."""
+
+    status: int
+    words: str
+    retry_s: float = 0.0
+
+
 class Gate:
-    """ASGI middleware. It leaves `session` and `form` in the request's state."""
+    """ASGI middleware. It leaves `session`, `form`, `programme` and `secure` in the request's state."""
 
     def __init__(self, app: ASGIApp, door: Door, clock: Clock, refusal: Refusal) -> None:
         self._app, self._door, self._clock, self._refusal = app, door, clock, refusal
+        self._imports = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -68,65 +104,139 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        session = self._door.sessions.read(cookie_in(headers.get("cookie")), self._clock.now())
-        fresh = session is None and _is_page(scope)
-        if session is None:
-            session = self._door.sessions.begin(self._clock.now(), member=not self._door.keyhole.locked)
-        cookie = self._door.sessions.cookie(session) if fresh else None
+        known = self._door.sessions.read(cookie_in(headers.get("cookie")), self._clock.now())
+        session = known or self._door.sessions.begin(self._clock.now(), member=not self._door.keyhole.locked)
+        cookie = self._door.sessions.cookie(session) if known is None and _is_page(scope) else None
         state = scope.setdefault("state", {})
-        state["session"], state["form"] = session, {}
-        state["programme"] = self._bearer(headers)
-        sender = _sealed(send, cookie, self._door.secure)
-        refused = self._refused(scope, headers, session, state["programme"])
-        if refused is None and scope["method"] not in SAFE:
-            receive, refused = await self._opened(scope, headers, receive, session)
-        if refused is not None:
-            await refused(scope, receive, sender)
-            return
-        await self._app(scope, receive, sender)
+        state["session"], state["form"], state["programme"] = session, {}, False
+        state["secure"] = self._door.secure or scope["scheme"] == "https"
+        sender = _sealed(send, cookie, state["secure"])
+        refused = self._refused(scope, headers, session)
+        if refused is None and scope["method"] in SAFE:
+            await self._app(scope, receive, sender)
+        elif refused is None:
+            await self._change(scope, headers, known, receive, sender)
+        else:
+            await self._answer(refused, scope, announced(headers), receive, sender)
 
-    def _bearer(self, headers: Headers) -> bool:
-        """Whether it shows the token."""
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and self._door.keyhole.takes_token(token.strip())
-
-    def _refused(self, scope: Scope, headers: Headers, session: Session, programme: bool) -> Response | None:
-        request = Request(scope)
+    def _refused(self, scope: Scope, headers: Headers, session: Session) -> Refused | None:
+        """What can be said of any request by its head."""
+        if len(scope["headers"]) > MOST_HEADERS:
+            return Refused(431, "There are too many headers.")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._door.hosts.allows(hosts[0]):
             text = "This server does not answer to that name. If the name is yours, start it with --allow-host NAME."
-            return self._refusal(request, 421, text)
+            return Refused(421, text)
         if len(scope.get("query_string", b"")) > MOST_QUERY or len(scope["path"]) > MOST_QUERY:
-            return self._refusal(request, 414, "The address is too long.")
+            return Refused(414, "The address is too long.")
+        if scope["method"] in SAFE and announced(headers) != 0:
+            return Refused(400, "Something was sent along with a question that needs nothing.")
+        wait_s = self._read_bearer(scope, headers)
+        if wait_s > 0.0:
+            return Refused(429, "Too many wrong tokens came from there: try again later.", wait_s)
+        programme = scope["state"]["programme"]
         if self._door.keyhole.locked and not (programme or session.member or _is_open(scope["path"])):
-            return self._refusal(request, 401, "Log in, or send the token as `Authorization: Bearer …`.")
+            return Refused(401, "Log in, or send the token as `Authorization: Bearer …`.")
         return None
 
-    async def _opened(
-        self, scope: Scope, headers: Headers, receive: Receive, session: Session
-    ) -> tuple[Receive, Response | None]:
-        """Read the body of a change, and see whether it was sent on purpose."""
-        request = Request(scope)
-        try:
-            body = await read_body(receive, MOST_IMPORT if scope["path"] in IMPORTS else MOST_BODY)
-        except TooLargeError:
-            return receive, self._refusal(request, 413, "What was sent is too large.")
-        form = form_fields(headers.get("content-type", ""), body)
-        scope["state"]["form"] = form
-        again = replayed(body, receive)
-        if scope["state"]["programme"]:
-            return again, None
-        if not _same_origin(headers):
-            return again, self._refusal(request, 403, "This was sent by a page of another site, and not done.")
-        if self._door.sessions.vouches(self._known(headers), form.get("csrf") or headers.get("x-csrf-token")):
-            return again, None
-        if _is_programme(scope, headers) and not self._door.keyhole.locked:
-            return again, None
-        text = "The form was too old, or not ours, and nothing was done. Go back, reload the page and try again."
-        return again, self._refusal(request, 403, text)
+    def _read_bearer(self, scope: Scope, headers: Headers) -> float:
+        """See whether it shows the token; how long to wait if too many wrong ones came from the same place."""
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not self._door.keyhole.has_token:
+            return 0.0
+        right = self._door.keyhole.takes_token(token.strip())
+        wait_s = self._door.guesses.wait_s(client_place(scope), self._clock.now(), take=not right)
+        scope["state"]["programme"] = right and wait_s == 0.0
+        return wait_s
 
-    def _known(self, headers: Headers) -> Session | None:
-        return self._door.sessions.read(cookie_in(headers.get("cookie")), self._clock.now())
+    async def _change(
+        self, scope: Scope, headers: Headers, known: Session | None, receive: Receive, send: Send
+    ) -> None:
+        """Let a change through if it was sent on purpose; its body is read here, and only if need be."""
+        limit = _limit(scope["path"], headers)
+        large = limit > MOST_BODY
+        refused, vouched = self._refused_change(scope, headers, known, limit)
+        if refused is None and large and self._imports >= MOST_IMPORTS:
+            refused = Refused(503, "Other lists are being taken in: try again in a moment.", LINGER_S)
+        if refused is not None:
+            await self._answer(refused, scope, announced(headers), receive, send)
+            return
+        self._imports += large
+        try:
+            body = await read_body(receive, limit, announced(headers))
+            if not scope["path"].startswith("/api/"):
+                form = scope["state"]["form"] = await _form(headers, body)
+                vouched = vouched or self._door.sessions.vouches(known, form.get("csrf"))
+            if not vouched:
+                raise BodyError(403, FORGED)
+            await self._app(scope, replayed(body, receive), send)
+        except BodyError as error:
+            rest = None if error.status == 413 else 0
+            await self._answer(Refused(error.status, error.words), scope, rest, receive, send)
+        finally:
+            self._imports -= large
+
+    def _refused_change(
+        self, scope: Scope, headers: Headers, known: Session | None, limit: int
+    ) -> tuple[Refused | None, bool]:
+        """What can be said of a change by its head: why it is refused, and whether it is known to be on purpose."""
+        vouched = scope["state"]["programme"]
+        if not vouched and not _same_origin(headers):
+            return Refused(403, "This was sent by a page of another site, and not done."), False
+        page = not scope["path"].startswith("/api/")
+        vouched = vouched or self._door.sessions.vouches(known, headers.get("x-csrf-token"))
+        vouched = vouched or (_is_programme(scope, headers) and not self._door.keyhole.locked)
+        kind = kind_of(headers)
+        if not vouched and (known is None or not page or kind not in (URLENCODED, MULTIPART)):
+            return Refused(403, FORGED), False
+        if not page and kind == MULTIPART:
+            return Refused(415, "Send the list itself, not a form with it inside."), False
+        if (announced(headers) or 0) > limit:
+            return Refused(413, "What was sent is too large."), False
+        return None, vouched
+
+    async def _answer(self, refused: Refused, scope: Scope, rest: int | None, receive: Receive, send: Send) -> None:
+        """Say why not, with the rest of a body on its way. Pages ask the store, so they are made off the loop."""
+        answer = await run_in_threadpool(self._refusal, Request(scope), refused.status, refused.words)
+        if refused.retry_s > 0.0:
+            answer.headers["Retry-After"] = str(math.ceil(refused.retry_s))
+        await _turned_away(answer, scope, rest, receive, send)
+
+
+def _limit(path: str, headers: Headers) -> int:
+    """How many bytes a body may have. Lists come as files or bare: in a form without files each byte costs more."""
+    if path not in IMPORTS or (not path.startswith("/api/") and kind_of(headers) == URLENCODED):
+        return MOST_BODY
+    return MOST_IMPORT
+
+
+async def _form(headers: Headers, body: bytes) -> dict[str, str]:
+    content_type = headers.get("content-type", "")
+    if len(body) <= MOST_BODY:
+        return form_fields(content_type, body)
+    return await asyncio.to_thread(form_fields, content_type, body)
+
+
+async def _turned_away(answer: Response, scope: Scope, rest: int | None, receive: Receive, send: Send) -> None:
+    """Answer a request whose body may still be on its way: what comes is passed over for a moment, then cut off.
+
+    Cut off at once, the sender would see a broken connection instead of the answer. A rest of unknown length is.
+    """
+    if rest == 0:
+        await answer(scope, receive, send)
+        return
+    answer.headers["Connection"] = "close"
+
+    async def unfinished(message: Message) -> None:
+        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+    await answer(scope, receive, unfinished)
+    if rest is not None and rest <= 2 * MOST_IMPORT:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                while (await receive()).get("more_body", False):
+                    pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _is_page(scope: Scope) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from recrawl.config import Web
 from recrawl.errors import ConfigError
 from recrawl.web.safety import passwords
 from recrawl.web.safety.gate import Door
 from recrawl.web.safety.hosts import HostList, is_loopback
+from recrawl.web.safety.proxies import Proxies
 
 PASSWORD_ENV, TOKEN_ENV = "RECRAWL_PASSWORD", "RECRAWL_TOKEN"
 
@@ -19,7 +21,13 @@ def password_file(store: str, given: Path | None) -> Path:
 
 
 def make_door(
-    host: str, store: str, environment: Mapping[str, str], *, names: Iterable[str] = (), file: Path | None = None
+    host: str,
+    store: str,
+    environment: Mapping[str, str],
+    *,
+    names: Iterable[str] = (),
+    file: Path | None = None,
+    web: Web | None = None,
 ) -> Door:
     """The door of a server bound to `host`; ConfigError if it would stand open to others.
 
@@ -28,6 +36,7 @@ def make_door(
         environment: where a password or token may be said
         names: further names the server answers to
         file: where the password's hash is kept, which then must be there
+        web: the settings of the web page
     """
     keyhole = passwords.Keyhole(_password(store, environment, file), environment.get(TOKEN_ENV) or None)
     if not is_loopback(host) and not keyhole.locked:
@@ -35,7 +44,8 @@ def make_door(
             f"{host} can be reached from other machines: set a password first, with `recrawl serve --set-password`, "
             f"{PASSWORD_ENV} or {TOKEN_ENV}"
         )
-    return Door(HostList(host, names), keyhole)
+    web = web or Web()
+    return Door(HostList(host, names), keyhole, proxies=Proxies(web.trusted_proxies), secure=web.secure_cookies)
 
 
 def _password(store: str, environment: Mapping[str, str], file: Path | None) -> str | None:

@@ -99,6 +99,11 @@ class Keyhole:
         """Whether anything is needed to come in."""
         return self._password is not None or self._token is not None
 
+    @property
+    def has_token(self) -> bool:
+        """Whether there is a token to show."""
+        return self._token is not None
+
     def takes_token(self, token: str) -> bool:
         """Whether it is the token."""
         given = sha256(token.encode("utf-8", "surrogatepass")).digest()

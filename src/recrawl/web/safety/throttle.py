@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 
@@ -11,7 +12,7 @@ class Throttle:
 
     Parameters
         burst, every_s: per client
-        burst_of_all, every_s_of_all: of all clients together
+        burst_of_all, every_s_of_all: of all clients together; infinite where nobody may keep others out
         clients: how many are remembered; the one not seen for longest is forgotten first
     """
 
@@ -27,20 +28,22 @@ class Throttle:
         self._burst_of_all, self._every_s_of_all = burst_of_all, every_s_of_all
         self._clients = clients
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._all = (burst_of_all, float("-inf"))
+        self._all = (burst_of_all, -math.inf)
         self._lock = threading.Lock()
 
-    def wait_s(self, client: str, now: float) -> float:
-        """Take an attempt: 0 if there was one left, otherwise how long until there will be."""
+    def wait_s(self, client: str, now: float, *, take: bool = True) -> float:
+        """How long until there is an attempt left, 0 if there is one, which is taken unless told otherwise."""
         with self._lock:
-            own = _filled(self._buckets.pop(client, (self._burst, now)), now, self._burst, self._every_s)
+            own = _filled(self._buckets.get(client, (self._burst, now)), now, self._burst, self._every_s)
             common = _filled(self._all, now, self._burst_of_all, self._every_s_of_all)
             wait = max((1.0 - own) * self._every_s, (1.0 - common) * self._every_s_of_all, 0.0)
-            taken = 1.0 if wait == 0.0 else 0.0
-            self._buckets[client] = (own - taken, now)
-            self._all = (common - taken, now)
-            if len(self._buckets) > self._clients:
-                self._buckets.popitem(last=False)
+            if take:
+                taken = 1.0 if wait == 0.0 else 0.0
+                self._buckets[client] = (own - taken, now)
+                self._buckets.move_to_end(client)
+                self._all = (common - taken, now)
+                if len(self._buckets) > self._clients:
+                    self._buckets.popitem(last=False)
             return wait
 
 
