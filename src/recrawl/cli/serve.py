@@ -58,13 +58,15 @@ def beside(config: Config, store: Store, clock: Clock, port: int) -> Coroutine[N
 
     _require()
     from recrawl.web.app import make_app
+    from recrawl.web.connections import Limits
     from recrawl.web.safety.opening import make_door
     from recrawl.web.server import bound, serve
 
-    door = make_door(LOOPBACK, config.store, os.environ)
+    door = make_door(LOOPBACK, config.store, os.environ, web=config.web)
     listener = bound(LOOPBACK, port)
     click.echo(f"http://{LOOPBACK}:{listener.getsockname()[1]}/", err=True)
-    return serve(make_app(store, config, clock, door=door), listener=listener)
+    app = make_app(store, config, clock, door=door)
+    return serve(app, listener=listener, limits=Limits.of(config.web))
 
 
 def _require() -> None:
@@ -83,20 +85,21 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
     from recrawl.web.app import make_app
+    from recrawl.web.connections import Limits
     from recrawl.web.safety.opening import make_door
     from recrawl.web.server import bound, serve
     from recrawl.wiring import install_event_loop
 
     logs.configure()
     install_event_loop()
-    door = make_door(host, config.store, os.environ, names=names, file=file)
+    door = make_door(host, config.store, os.environ, names=names, file=file, web=config.web)
     listener = bound(host, port)
     store = open_store(config.store)
     try:
         place = f"[{host}]" if ":" in host else host
         click.echo(f"http://{place}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
         app = make_app(store, config, SystemClock(), door=door)
-        asyncio.run(_until_interrupted(serve(app, listener=listener)))
+        asyncio.run(_until_interrupted(serve(app, listener=listener, limits=Limits.of(config.web))))
     finally:
         listener.close()
         store.close()

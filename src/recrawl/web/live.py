@@ -21,6 +21,8 @@ from recrawl.web.words import http_link, plain
 LOOK_S = 1.0
 HEARTBEAT_S = 15.0
 MOST_LISTENERS = 100
+MOST_PER_PLACE = 20
+"""From one address, so that nobody takes all places, or all of the connections an address may have."""
 MOST_WAITING = 200
 MOST_ITEMS = 50
 
@@ -36,19 +38,18 @@ class Hub:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._queues: set[asyncio.Queue[str]] = set()
+        self._queues: dict[asyncio.Queue[str], str] = {}
         self._looking: asyncio.Task[None] | None = None
         self._closing = False
 
-    def listen(self) -> AsyncIterator[str]:
-        """The events from now on, as lines to send; FullError if too many listen already."""
-        if len(self._queues) >= MOST_LISTENERS:
+    def listen(self, place: str = "") -> AsyncIterator[str]:
+        """The events from now on, as lines to send; FullError if too many listen already, in all or from one place.
+
+        Whoever never asks for the first line takes no place.
+        """
+        if self._full(place):
             raise FullError
-        queue: asyncio.Queue[str] = asyncio.Queue(MOST_WAITING)
-        self._queues.add(queue)
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look_on())
-        return self._told(queue)
+        return self._told(place)
 
     async def close(self) -> None:
         """Nobody is told anything any more."""
@@ -56,7 +57,17 @@ class Hub:
         if self._looking is not None:
             self._looking.cancel()
 
-    async def _told(self, queue: asyncio.Queue[str]) -> AsyncIterator[str]:
+    def _full(self, place: str) -> bool:
+        here = sum(each == place for each in self._queues.values())
+        return len(self._queues) >= MOST_LISTENERS or here >= MOST_PER_PLACE
+
+    async def _told(self, place: str) -> AsyncIterator[str]:
+        if self._full(place):  # others came in between
+            return
+        queue: asyncio.Queue[str] = asyncio.Queue(MOST_WAITING)
+        self._queues[queue] = place
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_on())
         try:
             yield "retry: 3000\n\n"
             while not self._closing:
@@ -65,7 +76,7 @@ class Hub:
                 except TimeoutError:
                     yield ": still here\n\n"
         finally:
-            self._queues.discard(queue)
+            del self._queues[queue]
 
     async def _look_on(self) -> None:
         glance, newest = await asyncio.to_thread(self._glance), await asyncio.to_thread(self._newest)

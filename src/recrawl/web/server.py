@@ -11,10 +11,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from recrawl.errors import OutputError
+from recrawl.web.connections import Connections, Limits
 
 LAST_WORDS_S = 2
 """How long requests under way are waited for at the end; open event streams are then cut."""
-MOST_AT_ONCE = 400
+IDLE_S = 30
+"""How long a connection is kept for a next request."""
 
 
 class _Quiet(uvicorn.Server):
@@ -41,26 +43,34 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 async def serve(
-    app: FastAPI, host: str = "127.0.0.1", port: int = 8080, *, listener: socket.socket | None = None
+    app: FastAPI,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    *,
+    listener: socket.socket | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Serve until cancelled. No signal handlers are installed, and nothing is logged per request."""
     taken = listener or bound(host, port)
+    connections = Connections(limits or Limits())
     server = _Quiet(
         uvicorn.Config(
             app,
+            http=connections.protocol,  # type: ignore[arg-type]  # all that is asked of it is to be called
             log_config=None,
+            log_level="error",
             access_log=False,
             server_header=False,
             date_header=True,
             proxy_headers=False,
             lifespan="on",
             ws="none",
-            limit_concurrency=MOST_AT_ONCE,
-            timeout_keep_alive=30,
+            timeout_keep_alive=IDLE_S,
             timeout_graceful_shutdown=LAST_WORDS_S,
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[taken]))
+    sweeping = asyncio.create_task(connections.sweep())
     try:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
@@ -68,4 +78,5 @@ async def serve(
         await serving
         raise
     finally:
+        sweeping.cancel()
         taken.close()

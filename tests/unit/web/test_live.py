@@ -77,9 +77,29 @@ def test_the_number_of_listeners_is_bounded(hub: Hub, monkeypatch: pytest.Monkey
     monkeypatch.setattr(live, "MOST_LISTENERS", 2)
 
     async def listening() -> None:
-        hub.listen(), hub.listen()
+        for place in ("a", "b"):
+            await anext(hub.listen(place))
         with pytest.raises(FullError):
-            hub.listen()
+            hub.listen("c")
+        await hub.close()
+
+    asyncio.run(listening())
+
+
+def test_the_number_of_listeners_of_one_place_is_bounded(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST_PER_PLACE", 2)
+
+    async def listening() -> None:
+        one, _, late = hub.listen("a"), hub.listen("a"), hub.listen("a")
+        await anext(one)
+        other = hub.listen("a")
+        await anext(other)
+        with pytest.raises(FullError):
+            hub.listen("a")
+        assert [event async for event in late] == [], "asked for in time, begun too late"
+        await anext(hub.listen("b"))
+        await one.aclose()  # type: ignore[attr-defined]
+        await anext(hub.listen("a"))
         await hub.close()
 
     asyncio.run(listening())

@@ -17,6 +17,7 @@ from recrawl.web.api import models
 from recrawl.web.api.models import finite
 from recrawl.web.desk import Desk
 from recrawl.web.live import FullError, Hub
+from recrawl.web.safety.proxies import client_place
 from recrawl.web.views import catalogue, latest, one_source
 from recrawl.web.views.overview import overview
 from recrawl.web.views.prospects import share, what_if
@@ -32,7 +33,7 @@ SourceOrder = Literal[
     "-id", "-url", "-title", "-importance", "-added", "-last", "-due", "-value", "-failures",
 ]  # fmt: skip
 TROUBLE: dict[int | str, dict[str, Any]] = {
-    status: {"model": models.Problem} for status in (400, 401, 403, 404, 413, 414, 415, 421, 422, 503)
+    status: {"model": models.Problem} for status in (400, 401, 403, 404, 413, 414, 415, 421, 422, 429, 431, 503)
 }
 
 
@@ -273,11 +274,11 @@ def _add_happening(routes: APIRouter, desk: Desk, hub: Hub) -> None:
         response_class=StreamingResponse,
         responses={200: {"content": {"text/event-stream": {}}}},
     )
-    async def stream() -> StreamingResponse:
+    async def stream(request: Request) -> StreamingResponse:
         """Server-sent events: `item` for every item found, `change` when anything changed, `fleet` when
         only the fleet's figures did."""
         try:
-            events = hub.listen()
+            events = hub.listen(client_place(request.scope))
         except FullError:
             raise HTTPException(503, "too many are listening already") from None
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
