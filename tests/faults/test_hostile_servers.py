@@ -32,6 +32,7 @@ BOMB = r"failed: the answer unpacks to more than 1000000 bytes"
 ENTITIES = r"failed: the feed declares entities of its own, which is refused"
 TOO_LARGE = r"failed: 127\.0\.0\.1: the answer has more than 1000000 bytes"
 READ = r"first|new|unchanged"
+PAGE = r"first|changed|unchanged"
 
 SAID: dict[str, str] = {
     **{name: f"failed: HTTP status {name[:3]}" for name in FAULTS if name[:3] in ("429", "503")},
@@ -79,7 +80,7 @@ SAID: dict[str, str] = {
     "without_ids": READ,
     "changing_ids": READ,
     "control_characters": READ,
-    "restless": "first|changed|unchanged",
+    "restless": PAGE,
     "ttl": "first",
     "cache_control": "first",
     "wrong_charset": READ,
@@ -96,6 +97,15 @@ SAID: dict[str, str] = {
     "century": READ,
     "huge_sitemap": TOO_LARGE,
     "deep_xml": "first|unchanged|failed: .+",
+    "long_label": READ,
+    "marked_hosts": READ,
+    "long_digits": READ,
+    "many_lines": PAGE,
+    "many_links": PAGE,
+    "deep_html": PAGE,
+    "open_brackets": PAGE,
+    "shuffled_lines": PAGE,
+    "huge_index": READ,
     "robots_huge": READ,
     "robots_html": READ,
     "robots_garbage": READ,
@@ -111,8 +121,8 @@ NAMES = tuple(FAULTS)
 NOTED = ("500", "bomb_nested", "entity_bomb", "reset_in_body", "empty")
 """Some that fail each time, soon."""
 SIZES = {"endless": 3_000_000, "huge_title": 3_000_000, "huge_sitemap": 2_000_000, "many_entries": 2000,
-         "robots_huge": 2_000_000, "deep_xml": 20_000, "endless_headers": 400_000}  # fmt: skip
-KINDS = {"huge_sitemap": "sitemap", "restless": "page"}
+         "robots_huge": 2_000_000, "deep_xml": 20_000, "endless_headers": 400_000, "huge_index": 1000}  # fmt: skip
+KINDS = {"huge_sitemap": "sitemap", "huge_index": "sitemap", "restless": "page"}
 
 
 def rule(number: int, name: str) -> Rule:
