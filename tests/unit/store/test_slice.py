@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import msgspec
 import pytest
@@ -337,6 +339,29 @@ class TestLeases:
         assert (one.held, one.retiring) == ({1}, set())
         assert other.acquire({0}) == {0}
         assert next(other.progress([1])).visits == 1
+
+    def test_a_program_that_is_refused_keeps_nobody_out(
+        self, store: PostgresStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Not even for as long as the server takes to notice that its connection has ended."""
+        filled(store)
+        one, ended = slice_of(store, clock), list[Any]()
+        one.acquire({0})
+        with PostgresStore(store.address.dsn + f"?schema={store.address.schema}") as single:
+            with monkeypatch.context() as patch:
+                patch.setattr("asyncpg.Connection.terminate", lambda connection: ended.append(connection))
+                with pytest.raises(StoreError, match="recrawl cluster down first"):
+                    single.claim("recrawl run", 0.0)
+                assert ended
+                assert single.claimed() is None
+                assert one.acquire({1}) == {1}
+
+            async def end() -> None:
+                for connection in ended:
+                    connection.terminate()
+                    await asyncio.sleep(0.0)
+
+            asyncio.run_coroutine_threadsafe(end(), single._link._loop).result(60.0)
 
     def test_a_fleet_and_a_single_program_keep_each_other_out(self, store: PostgresStore, clock: ManualClock) -> None:
         filled(store)

@@ -173,6 +173,8 @@ class Claim:
         """Nobody gets a lease from now on (`lease` asks for the lock); those that ended must stay so."""
         living = [lease for lease in await leases(connection, "") if lease.left_s > 0.0]
         if living:
+            # The server notices the end of a connection a moment later: the fleet would get no lease meanwhile.
+            await connection.execute("SELECT pg_advisory_unlock_all()")
             raise StoreError(
                 f"{self._link.address.name} is being crawled by a fleet ({living[0].owner} has {living[0].scope}): "
                 "recrawl cluster down first"
