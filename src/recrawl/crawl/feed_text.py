@@ -7,6 +7,7 @@ type elsewhere would define (`&eacute;`) are what HTML says they are. Never the 
 from __future__ import annotations
 
 import binascii
+import codecs
 from collections.abc import Iterator
 from html import unescape
 from itertools import islice
@@ -18,6 +19,7 @@ from recrawl.crawl.text import INLINE
 
 MOST_CHARACTERS = 20_000
 MOST_PIECES = 5_000
+_UNSEEN = frozenset(("script", "style", "template", "noscript", "head"))
 
 
 def text_of(element: Any) -> str | None:
@@ -34,12 +36,11 @@ def text_of(element: Any) -> str | None:
 
 
 def words_of(element: Any) -> str | None:
-    """Text for people: as `text_of`, unpacked if it says it is base64 (Atom 0.3), nothing if it is no text at all."""
-    if element.get("mode") == "base64":
-        return _unpacked(text_of(element) or "")
+    """Text for people: as `text_of`, unpacked where Atom says it is base64, nothing if it is no text then either."""
     kind = element.get("type")
-    if kind is not None and "/" in kind and not kind.startswith("text/") and not kind.endswith("xml"):
-        return None
+    odd = kind is not None and "/" in kind and not kind.startswith("text/") and not kind.endswith("xml")
+    if odd or element.get("mode") == "base64":
+        return _unpacked(text_of(element) or "")
     return text_of(element)
 
 
@@ -50,9 +51,11 @@ def _pieces(element: Any) -> Iterator[str]:
         if child.tag is etree.Entity:
             yield unescape(child.text)
         elif isinstance(child.tag, str):
-            space = "" if child.tag.rpartition("}")[2] in INLINE else " "
+            name = child.tag.rpartition("}")[2].lower()
+            space = "" if name in INLINE else " "
             yield space
-            yield from _pieces(child)
+            if name not in _UNSEEN:
+                yield from _pieces(child)
             yield space
         if child.tail:
             yield child.tail
@@ -61,6 +64,7 @@ def _pieces(element: Any) -> Iterator[str]:
 def _unpacked(text: str) -> str | None:
     packed = "".join(text[:MOST_CHARACTERS].split())
     try:
-        return binascii.a2b_base64(packed[: len(packed) // 4 * 4]).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
+        whole = binascii.a2b_base64(packed[: len(packed) // 4 * 4])
+        return codecs.getincrementaldecoder("utf-8")().decode(whole)  # its last character may be cut
+    except ValueError:
         return None

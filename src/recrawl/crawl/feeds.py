@@ -26,7 +26,7 @@ from recrawl.config import HintSwitches
 from recrawl.crawl import cutting, decoding, hints, urls
 from recrawl.crawl.feed_text import text_of, words_of
 from recrawl.crawl.findings import Findings, FoundItem, Hints, UnreadableError
-from recrawl.crawl.items import make_item, told_apart
+from recrawl.crawl.items import address, make_item, told_apart
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
 MOST_ENTRIES = 100_000
@@ -39,8 +39,9 @@ _ITEM_TAGS = frozenset(("item", "entry"))
 _ID, _TITLE, _LINK, _SUMMARY, _CONTENT, _PUBLISHED, _UPDATED, _OTHER_ID, _OTHER_TITLE, _OTHER_SUMMARY = range(10)
 _FIELDS = {
     "guid": _ID, "id": _ID, "title": _TITLE, "link": _LINK, "description": _SUMMARY, "summary": _SUMMARY,
-    "encoded": _CONTENT, "content": _CONTENT, "pubdate": _PUBLISHED, "published": _PUBLISHED, "issued": _PUBLISHED,
-    "date": _PUBLISHED, "created": _PUBLISHED, "updated": _UPDATED, "modified": _UPDATED,
+    "encoded": _CONTENT, "content": _CONTENT, "body": _CONTENT, "fullitem": _CONTENT, "pubdate": _PUBLISHED,
+    "published": _PUBLISHED, "issued": _PUBLISHED, "date": _PUBLISHED, "created": _PUBLISHED, "updated": _UPDATED,
+    "modified": _UPDATED,
 }  # fmt: skip
 _DUBLIN_FIELDS = {
     "date": _PUBLISHED, "issued": _PUBLISHED, "created": _PUBLISHED, "modified": _UPDATED, "title": _OTHER_TITLE,
@@ -52,7 +53,8 @@ _OWN = frozenset(("http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#", "ht
                   "http://blogs.law.harvard.edu/tech/rss", "", "atom", "atom10", "a10", "rss"))  # fmt: skip
 """Namespaces of Atom and RSS, and prefixes they have where a broken document does not say what a prefix means."""
 _DUBLIN = ("http://purl.org/dc/", "dc")
-_ENCODED = frozenset(("{http://purl.org/rss/1.0/modules/content/}encoded", "content:encoded"))
+_ENCODED = frozenset(("{http://purl.org/rss/1.0/modules/content/}encoded", "content:encoded",
+                      "{http://www.w3.org/1999/xhtml}body"))  # fmt: skip
 _NEVER_IDS = ("http://search.yahoo.com/mrss", "http://www.itunes.com", "http://www.w3.org/1999/xhtml")
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
@@ -176,8 +178,8 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
     identity, link = own[_ID], own[_LINK]
     if identity is None:
         identity = element.get(_ABOUT)
-    if link is None and permanent and identity and identity.lstrip().startswith(("http://", "https://")):
-        link = identity.strip()
+    if link is None and permanent:
+        link = address(identity)
     base = _base(element, base)
     return make_item(
         identity,
@@ -235,11 +237,11 @@ def _local(tag: Any) -> str:
 
 
 def _better_link(link: str | None, child: Any) -> str | None:
-    """An item's own page: RSS writes it as text, Atom as `rel=alternate`; any other relation only for want of it."""
-    href = child.get("href")
-    if href is None:
-        return link or (text_of(child) or "").strip() or None
+    """An item's own page: RSS writes it as text, Atom as `rel=alternate`; no other relation is it."""
     if child.get("rel", "alternate") == "alternate":
+        href = child.get("href")
+        if href is None:
+            return link or (text_of(child) or "").strip() or None
         return str(href).strip() if link is None or child.get("type") in (None, "text/html") else link
     return link
 
@@ -306,5 +308,4 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
 
 
 def _id_as_link(entry: Any) -> str | None:
-    identity = dict.get(entry, "id") or ""
-    return identity if identity.startswith(("http://", "https://")) and dict.get(entry, "guidislink", True) else None
+    return address(dict.get(entry, "id")) if dict.get(entry, "guidislink", True) else None

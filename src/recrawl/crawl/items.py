@@ -52,6 +52,12 @@ def make_item(
     )
 
 
+def address(identity: str | None) -> str | None:
+    """An id that is an address, which can stand in for a link."""
+    found = (identity or "").strip()
+    return found if found[:8].lower().startswith(("http://", "https://")) else None
+
+
 def key_of(identity: str | None, link: str, title: str, summary: str) -> str:
     """What makes it the same item next time: its id, else its link, else a digest of title and summary."""
     key = (identity.strip() if identity else "") or link

@@ -9,7 +9,7 @@ import msgspec
 
 from recrawl.crawl.feeds import MOST_ENTRIES
 from recrawl.crawl.findings import Findings, UnreadableError
-from recrawl.crawl.items import make_item, told_apart
+from recrawl.crawl.items import address, make_item, told_apart
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
 LONGEST_NUMBER = 1000
@@ -35,7 +35,7 @@ def read_json_feed(body: bytes, url: str, now: float) -> Findings:
             make_item(
                 _text(entry.get("id")),
                 _text(entry.get("title")),
-                _text(entry.get("url")) or _text(entry.get("external_url")) or _address(entry.get("id")),
+                _text(entry.get("url")) or _text(entry.get("external_url")) or address(_text(entry.get("id"))),
                 _text(entry.get("summary")) or _text(entry.get("content_text")) or _text(entry.get("content_html")),
                 _text(entry.get("date_published")) or _text(entry.get("date_modified")),
                 url,
@@ -85,8 +85,3 @@ def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _address(value: Any) -> str | None:
-    """An id that is an address, as the specification wants it to be."""
-    return value if isinstance(value, str) and value.startswith(("http://", "https://")) else None

@@ -202,9 +202,17 @@ def test_named_characters_of_html_are_read_in_links_and_titles(before: str) -> N
     assert found.items[0].link == "https://example.org/caf%C3%A9/?a=1&b=2"
 
 
+def test_links_of_other_relations_are_not_the_items_page_however_they_are_written() -> None:
+    enclosure, page = "<link rel='enclosure'>/sound.mp3</link>", "<link rel='alternate'>/page</link>"
+    found = read(atom(f"<entry><id>a</id>{enclosure}{page}</entry><entry><id>b</id>{enclosure}</entry>"))
+    assert [item.link for item in found.items] == ["https://example.org/page", ""]
+
+
 def test_an_id_that_is_an_address_is_the_link_for_want_of_one() -> None:
-    found = read(atom("<entry><id>https://example.org/1</id></entry><entry><id>urn:2</id></entry>"))
-    assert [item.link for item in found.items] == ["https://example.org/1", ""]
+    found = read(
+        atom(*(f"<entry><id>{id}</id></entry>" for id in ("https://example.org/1", "urn:2", "HTTP://a.example")))
+    )
+    assert [item.link for item in found.items] == ["https://example.org/1", "", "http://a.example/"]
     found = read_json_feed(json_feed({"id": "https://example.org/1"}, {"id": "2"}, {"id": 3}), URL, NOW)
     assert [item.link for item in found.items] == ["https://example.org/1", "", ""]
 
@@ -226,6 +234,16 @@ def test_other_markup_leaves_a_space() -> None:
     assert found.items[0].title == "One Two three four"
 
 
+def test_scripts_and_styles_are_no_text() -> None:
+    markup = "<div xmlns='http://www.w3.org/1999/xhtml'>One<script>alert(1)</script> two<STYLE>b {}</STYLE></div>"
+    found = read(atom(f"<entry><title type='xhtml'>{markup}</title><content type='xhtml'>{markup}</content></entry>"))
+    assert (found.items[0].title, found.items[0].summary) == ("One two", "One two")
+
+
+def test_a_body_in_xhtml_is_the_summary_for_want_of_one() -> None:
+    assert read(rss("<item><body xmlns='http://www.w3.org/1999/xhtml'><p>x</p></body></item>")).items[0].summary == "x"
+
+
 def test_giants_of_markup_are_not_read_to_the_end() -> None:
     giant = "<b/>" * 100_000
     assert read(atom(f"<entry><title>One{giant}two</title></entry>")).items[0].title == "One"
@@ -237,6 +255,8 @@ def test_base64_is_unpacked_where_it_says_so() -> None:
     assert read(feed.format(packed)).items[0].title == "Über uns"
     assert read(feed.format(packed[:8] + "\n " + packed[8:])).items[0].title == "Über uns"
     assert read(feed.format("A")).items[0].title == ""
+    typed = atom(f"<entry><title type='application/octet-stream'>{packed}</title></entry>")
+    assert read(typed).items[0].title == "Über uns"
     assert len(read(feed.format(b64encode(b"word " * 100_000).decode())).items[0].title) <= 300
 
 
