@@ -53,6 +53,7 @@ def utf8(body: bytes, content_type: str = "") -> bytes:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :] if name == "utf-8" and _decodes(body) else _transcoded(body, name)
+    body = _with_a_whole_end(body)
     if b"\x1b" not in body and b"\0" not in body and _decodes(body):
         return body
     for start, name in _UNMARKED:
@@ -204,6 +205,20 @@ def _decodes(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _with_a_whole_end(body: bytes) -> bytes:
+    """With U+FFFD for half a character at the end, where all before it is UTF-8: the document was cut there."""
+    for size in range(1, min(4, len(body) + 1)):
+        byte = body[-size]
+        if byte >= 0xC0:
+            before = body[:-size]
+            whole = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            cut = size < whole and not before.isascii() and _decodes(before)
+            return before + charsets.REPLACED.encode() if cut else body
+        if byte < 0x80:
+            break
+    return body
 
 
 def _likeliest(body: bytes) -> str:

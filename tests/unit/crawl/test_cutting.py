@@ -16,6 +16,7 @@ from recrawl.crawl.unpacking import unpacked
 from recrawl.store.base import SourceKind
 
 NOW = 1_800_000_000.0
+URL = "https://example.org/feed"
 RSS = [
     """<?xml version="1.0" encoding="utf-8"?>
     <!-- <item>no item</item> --><rss version="2.0"><channel><title>The feed of é</title><ttl>180</ttl>""",
@@ -56,7 +57,7 @@ DOCUMENTS = {
 
 def found_in(body: bytes, kind: SourceKind = "feed") -> Findings:
     try:
-        return read(Document(url="https://example.org/feed", body=body, now=NOW, kind=kind))
+        return read(Document(url=URL, body=body, now=NOW, kind=kind))
     except UnreadableError:
         return Findings(kind=kind)
 
@@ -72,6 +73,15 @@ def test_wherever_a_feed_is_cut_all_items_before_are_found_and_no_others(name: s
         assert found.items == complete.items[: sum(end <= place for end in ends)], body[:place]
         assert found.title in ("", complete.title)
         assert found.hints.stay_away_s in (None, complete.hints.stay_away_s)
+
+
+def test_a_cut_within_a_character_garbles_none_of_the_others_whatever_the_header_says() -> None:
+    body = "".join(RSS).encode()
+    place = body.index("中".encode()) + 1
+    for end in (place, place + 1):
+        document = Document(url=URL, body=body[:end], now=NOW, kind="feed", content_type="text/xml; charset=iso-8859-1")
+        found = read(document)
+        assert (found.title, [item.title for item in found.items]) == ("The feed of é", ["One & ä"])
 
 
 def test_a_cut_sitemap_lists_no_half_addresses() -> None:

@@ -86,6 +86,13 @@ def test_the_root_is_found_behind_the_prolog(body: bytes, start: tuple[str, int]
     assert document_start(body) == start
 
 
+def test_half_a_character_at_the_end_changes_nothing_before_it() -> None:
+    for cut in (b"\xe4", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xc3"):
+        assert utf8("é".encode() + cut, "text/xml; charset=iso-8859-1") == "é\ufffd".encode()
+    assert utf8(b"caf\xe9", "text/xml; charset=iso-8859-1") == "café".encode()
+    assert utf8(b"\xe9 caf\xe9", "text/xml; charset=iso-8859-1") == "é café".encode()
+
+
 def test_repair_keeps_what_is_right() -> None:
     assert repaired(b"a &amp; b &lt; &#38; &#x26;") == b"a &#38; b &#60; &#38; &#x26;"
     assert repaired(b"R&D &eacute; &bogus; \x00\x0b &#0; &#xFFFF;").decode() == "R&#38;D &#233; &#38;bogus;   "
