@@ -17,6 +17,8 @@ from collections.abc import Callable
 from encodings.aliases import aliases
 from functools import lru_cache
 
+from recrawl.crawl import patience
+
 REPLACED = "\ufffd"
 LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8",
@@ -137,6 +139,7 @@ def _meant(error: UnicodeError) -> tuple[str, int]:
     As in the standard: a first byte takes a second one with it unless that is ASCII, so that no markup is lost.
     """
     assert isinstance(error, UnicodeDecodeError)
+    patience.spend(1)
     codec, body, start = error.encoding, error.object, error.start
     bounds = _LEADS[codec]
     lead = body[start]
@@ -185,6 +188,7 @@ def _otherwise(codec: str, differences: dict[int, str] | dict[int, int]) -> Call
 def _iso_2022_jp(body: bytes) -> str:
     """Stretches between escape sequences, each in its own set; kanji are those of EUC-JP without the high bits."""
     first, *rest = _ESCAPED.split(body)
+    patience.spend(len(rest) // 2)
     said = [codecs.charmap_decode(first, "strict", _SETS[b"(B"])[0]]
     for place in range(0, len(rest), 2):
         if place and not rest[place - 1]:

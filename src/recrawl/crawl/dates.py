@@ -13,7 +13,7 @@ from calendar import timegm
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from recrawl.crawl import worded_dates
+from recrawl.crawl import patience, worded_dates
 
 LONGEST = 100
 """Characters; what is longer is not a date."""
@@ -105,6 +105,7 @@ def _moment(year: int, month: int, day: int, hour: int, minute: int, second: int
 @lru_cache(maxsize=4096)
 def _unusual(text: str) -> float | None:
     """What two fast readers do not know; cached, because a feed that writes odd dates writes them every time."""
+    patience.spend(10)
     if _NUMERIC.fullmatch(text) and text.isascii():
         return float(text)
     if _COMPACT.fullmatch(text):

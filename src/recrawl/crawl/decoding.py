@@ -20,7 +20,7 @@ from typing import Any
 
 from lxml import etree
 
-from recrawl.crawl import charsets, labels
+from recrawl.crawl import charsets, labels, patience
 from recrawl.crawl.findings import UnreadableError
 
 MOST_ELEMENTS = 1_000_000
@@ -83,7 +83,8 @@ def document_start(body: bytes) -> tuple[str, int]:
     return (inner, embedded.start()) if embedded is not None and inner in KNOWN_ROOTS else (root, 0)
 
 
-KNOWN_ROOTS = frozenset(("rss", "rdf", "feed", "channel", "urlset", "sitemapindex", "opml"))
+LIST_ROOTS = frozenset(("rss", "rdf", "feed", "channel", "urlset", "sitemapindex"))
+KNOWN_ROOTS = LIST_ROOTS | {"opml"}
 
 
 def refuse_entities(document: Any, what: str) -> None:
@@ -137,6 +138,7 @@ def repaired(body: bytes) -> bytes:
     body = body.translate(None, _CONTROLS)
     if body.count(b"&") > MOST_AMPERSANDS:
         return body.replace(b"&", b"&#38;")
+    patience.spend(body.count(b"&") // 4)
     return _REFERENCE.sub(_mended, body) if b"&" in body else body
 
 

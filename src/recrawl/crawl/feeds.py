@@ -27,6 +27,7 @@ from recrawl.crawl import cutting, decoding, hints, urls
 from recrawl.crawl.feed_text import text_of, words_of
 from recrawl.crawl.findings import Findings, FoundItem, Hints, UnreadableError
 from recrawl.crawl.items import address, make_item, told_apart
+from recrawl.crawl.patience import NeedsPatience
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 
 MOST_ENTRIES = 100_000
@@ -60,10 +61,6 @@ _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _fields_of_item: dict[str, dict[Any, int | None]] = {}
 _name_of_tag: dict[Any, str] = {}
-
-
-class NeedsPatience(Exception):  # noqa: N818 - not an error: the reader asks to be called where time does not matter
-    """The document can only be read by a slow reader, which was not allowed."""
 
 
 def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, patience: bool = True) -> Findings:

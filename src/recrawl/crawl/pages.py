@@ -26,6 +26,8 @@ FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "applicat
 MOST_FEEDS = 20
 LARGEST = 4_000_000
 """Bytes of a page or text that are looked at."""
+SHORTEST = 4
+"""Characters of a time of day such as 1:15; nothing shorter changes by itself."""
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:[a-z]{1,6})?\.?"
 _ORDINAL = r"[0-9]{1,2}(?:st|nd|rd|th)?"
 _DATE = (
@@ -102,20 +104,22 @@ def read_text(body: bytes, keep_text: int, raw: bytes | None = None) -> Findings
 
 def advertised(root: Any, url: str) -> tuple[str, ...]:
     """The feeds a page names in its head."""
-    base = url
+    base = ""
     found: dict[str, None] = {}
     for element in root.iter("base", "link"):
         href = element.get("href")
         if not href:
             continue
         if element.tag == "base":
-            base = urls.join(url, href) or url
+            base = base or urls.join(url, href) or url
         elif (
             "alternate" in element.get("rel", "").lower().split() and _media_type(element.get("type", "")) in FEED_TYPES
         ):
-            target = urls.join(base, href)
-            if target and len(found) < MOST_FEEDS:
+            target = urls.join(base or url, href)
+            if target:
                 found[target] = None
+            if len(found) >= MOST_FEEDS:
+                break
     return tuple(found)
 
 
@@ -135,10 +139,7 @@ def steady(text: str) -> str:
     >>> steady("Updated on 5 May 2026\\n3 minutes ago\\nNow 5.99 until 7 May 2026")
     '⟨said⟩\\n⟨age⟩\\nNow 5.99 until 7 May 2026'
     """
-    lines = text.split("\n")
-    return "\n".join(
-        "⟨date⟩" if len(line) < 60 and _DATE_ALONE.fullmatch(line) else _steady_line(line) for line in lines
-    )
+    return "\n".join([line if len(line) < SHORTEST else _steady_line(line) for line in text.split("\n")])
 
 
 def bounded(text: str, size: int) -> str:
@@ -149,6 +150,8 @@ def bounded(text: str, size: int) -> str:
 
 
 def _steady_line(line: str) -> str:
+    if len(line) < 60 and _DATE_ALONE.fullmatch(line):
+        return "⟨date⟩"
     lower = line.lower()
     for marks, placeholder, pattern in _VOLATILE:
         if any(mark in lower for mark in marks):

@@ -22,13 +22,15 @@ from typing import IO
 
 import msgspec
 
+from recrawl.crawl.decoding import LIST_ROOTS, document_start
 from recrawl.crawl.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.reading import Document, NeedsPatience, read
 
 SLICE = 1000
 """Items decoded at a stretch."""
-PAGES_COUNT = 8
-"""How many times longer a page takes to read than a feed of the same size."""
+SLOW_COUNT = 8
+"""How many times longer a byte takes that is not of a list in XML: every line is looked at for what changes by itself.
+What bytes cost at worst is in docs/design/008-reading.md."""
 MOST_ELEMENTS = 5000
 """Tags, or braces, past which a document is large whatever its size."""
 MEMORY = 1 << 30
@@ -42,7 +44,7 @@ class Readers:
 
     Parameters
         workers: processes for large documents
-        large: bytes from which a document goes to a process; a page counts `PAGES_COUNT` times its size
+        large: bytes from which a document goes to a process; what is no list in XML counts `SLOW_COUNT` times its size
         timeout_s: for a large document, waiting not included
     """
 
@@ -69,11 +71,13 @@ class Readers:
         return await self._read_elsewhere(document)
 
     def _is_small(self, document: Document) -> bool:
-        """Whether it takes no more than a few milliseconds, however it is made."""
-        page = document.kind == "page" or "html" in document.content_type
-        if len(document.body) * (PAGES_COUNT if page else 1) >= self._large:
+        """Whether it takes no more than a few hundredths of a second, however it is made."""
+        body, size = document.body, len(document.body)
+        if document.select or size >= self._large:
             return False
-        return document.body.count(b"<") + document.body.count(b"{") < MOST_ELEMENTS
+        if size * SLOW_COUNT >= self._large and not _is_list(document):
+            return False
+        return body.count(b"<") + body.count(b"{") < MOST_ELEMENTS
 
     async def close(self) -> None:
         """End the processes; what they were reading is not read."""
@@ -108,6 +112,11 @@ class Readers:
         finally:
             if not asked.done() or asked.exception() is not None:
                 await _ended(worker, asked)
+
+
+def _is_list(document: Document) -> bool:
+    """Whether it will be read as a feed or sitemap in XML."""
+    return document.kind != "page" and document_start(document.body)[0] in LIST_ROOTS
 
 
 async def _ended(worker: _Worker, asked: asyncio.Future[list[bytes]]) -> None:

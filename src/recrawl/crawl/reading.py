@@ -14,10 +14,11 @@ import msgspec
 
 from recrawl.config import HintSwitches
 from recrawl.crawl import decoding, hints
-from recrawl.crawl.feeds import NeedsPatience, read_feed
+from recrawl.crawl.feeds import read_feed
 from recrawl.crawl.findings import Findings, UnreadableError
 from recrawl.crawl.json_feed import is_json_feed, read_json_feed
 from recrawl.crawl.pages import digest_of_bytes, read_page, read_text
+from recrawl.crawl.patience import NeedsPatience, hurried
 from recrawl.crawl.sitemaps import read_sitemap, read_text_sitemap
 from recrawl.store.base import SourceKind
 
@@ -64,8 +65,15 @@ def read(document: Document, patience: bool = True) -> Findings:
     """What it says; UnreadableError if it cannot be read, or is not what it should be.
 
     Parameters
-        patience: whether slow readers may be used; if not, feeds.NeedsPatience is raised where one is needed
+        patience: whether slow work may be done; if not, NeedsPatience is raised where it is needed
     """
+    if not patience:
+        with hurried():
+            return _read(document, patience)
+    return _read(document, patience)
+
+
+def _read(document: Document, patience: bool) -> Findings:
     body = decoding.utf8(document.body, document.content_type)
     shape, start = shape_of(body, document.content_type)
     findings = _read_as(document, shape, body[start:] if start else body, patience)

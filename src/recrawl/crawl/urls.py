@@ -18,10 +18,13 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import idna
 
+from recrawl.crawl import patience
 from recrawl.errors import ParameterError
 
 LONGEST = 4096
 """Characters; what is longer is refused, as most servers do."""
+LONGEST_HOST = 255
+"""Characters, where they are not ASCII; more would not fit into a name, and are slow to bring into order."""
 EXPECTED = "an http or https address such as https://example.org/feed.xml"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -32,8 +35,10 @@ _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER_LIKE = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_NOT_IN_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]|%(?![0-9A-Fa-f]{2})")
-_NOT_IN_QUERY = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})")
+_NOT_IN_PATH = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]+|%(?![0-9A-Fa-f]{2})")
+_NOT_IN_QUERY = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+|%(?![0-9A-Fa-f]{2})")
+_ESCAPED = [f"%{byte:02X}" for byte in range(256)]
+_AUTHORITY = re.compile(r"(?:[^/?#:]*:)?//([^/?#]*)")
 _PLAIN = re.compile(
     r"(?:https?://(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z][a-z0-9]*(?:-+[a-z0-9]+)*)?(/[A-Za-z0-9\-._~/]*)(?:\?[A-Za-z0-9\-._~=&;+,:@/]+)?"
 )
@@ -74,7 +79,7 @@ def join(base: str, href: str) -> str | None:
     if not href:
         return None
     try:
-        absolute = urljoin(base, href)
+        absolute = urljoin(base, _with_short_host(href, href))
         return _canonical(_split(absolute, absolute), absolute)
     except ValueError:
         return None
@@ -169,10 +174,18 @@ def _forward(text: str) -> str:
 def _split(absolute: str, given: str) -> SplitResult:
     if len(absolute) > LONGEST or _CONTROL.search(absolute):
         raise ParameterError("url", f"{EXPECTED}, of at most {LONGEST} plain characters", _shown(given))
+    absolute = _with_short_host(absolute, given)
     try:
         return urlsplit(absolute)
     except ValueError as error:
         raise ParameterError("url", EXPECTED, _shown(given)) from error
+
+
+def _with_short_host(url: str, given: str) -> str:
+    """The same; refused before anybody compares characters in a host that is none."""
+    if not url.isascii() and (named := _AUTHORITY.match(url)) and len(named[1]) > LONGEST_HOST:
+        raise ParameterError("url", "an address with a valid host name", _shown(given))
+    return url
 
 
 def _canonical(parts: SplitResult, given: str) -> str:
@@ -199,7 +212,7 @@ def _canonical_host(name: str, given: str) -> str:
         if ":" in name:
             return f"[{ipaddress.IPv6Address(name).compressed}]"
         if not name.isascii():
-            name = idna.encode(name, uts46=True).decode("ascii")
+            name = _in_ascii(name)
         name = name.lower().removesuffix(".")
         labels = name.split(".")
         if _NUMBER_LIKE.fullmatch(labels[-1]):
@@ -209,6 +222,13 @@ def _canonical_host(name: str, given: str) -> str:
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise ParameterError("url", "an address with a valid host name", _shown(given))
     return name
+
+
+@lru_cache(maxsize=512)
+def _in_ascii(name: str) -> str:
+    """A host name in IDNA."""
+    patience.spend(len(name))
+    return idna.encode(name, uts46=True).decode("ascii")
 
 
 def _escaped(text: str, forbidden: re.Pattern[str]) -> str:
@@ -222,8 +242,8 @@ def _plain_or_upper(escape: re.Match[str]) -> str:
     return character if character in _UNRESERVED else escape[0].upper()
 
 
-def _percent(character: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in character[0].encode("utf-8", "replace"))
+def _percent(characters: re.Match[str]) -> str:
+    return "".join([_ESCAPED[byte] for byte in characters[0].encode("utf-8", "replace")])
 
 
 def _without_dots(path: str) -> str:
