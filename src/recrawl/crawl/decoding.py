@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from enum import IntEnum
 from html.entities import html5
 from typing import Any
 
@@ -99,8 +100,16 @@ def refuse_entities(document: Any, what: str) -> None:
         raise UnreadableError(f"{what} declares entities of its own, which is refused: it may be a bomb or steal files")
 
 
-def tree(body: bytes, what: str) -> tuple[Any, bool]:
-    """The root element, and whether the document had to be repaired; UnreadableError if nothing can be made of it.
+class Damage(IntEnum):
+    """What is wrong with an XML document: nothing; something that repair undoes; ends of elements that never began."""
+
+    NONE = 0
+    REPAIRED = 1
+    MISNESTED = 2
+
+
+def tree(body: bytes, what: str) -> tuple[Any, Damage]:
+    """The root element, and what had to be repaired; UnreadableError if nothing can be made of it.
 
     Parameters
         body: UTF-8
@@ -109,14 +118,14 @@ def tree(body: bytes, what: str) -> tuple[Any, bool]:
     refuse_entities(body, f"the {what}")
     if body.count(b"<") - body.count(b"</") > MOST_ELEMENTS:
         raise UnreadableError(f"the {what} has more than {MOST_ELEMENTS} elements")
-    root, broken = _parsed(body, what)
+    root, damage = _parsed(body, what)
     refuse_entities(root, f"the {what}")
-    return root, broken
+    return root, damage
 
 
-def _parsed(body: bytes, what: str) -> tuple[Any, bool]:
+def _parsed(body: bytes, what: str) -> tuple[Any, Damage]:
     try:
-        return etree.fromstring(body, _STRICT), False
+        return etree.fromstring(body, _STRICT), Damage.NONE
     except (etree.XMLSyntaxError, ValueError):
         pass
     body = repaired(body)
@@ -127,7 +136,8 @@ def _parsed(body: bytes, what: str) -> tuple[Any, bool]:
         raise UnreadableError(f"not a readable {what}: {str(error)[:200]}") from error
     if root is None:
         raise UnreadableError(f"not a readable {what}: no markup in it")
-    return root, True
+    misnested = any(error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH for error in _RECOVERING.error_log)
+    return root, Damage.MISNESTED if misnested else Damage.REPAIRED
 
 
 def repaired(body: bytes) -> bytes:

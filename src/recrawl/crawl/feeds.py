@@ -1,8 +1,9 @@
 """RSS 0.9 to 2.0, RDF and Atom, one walk over a hardened tree.
 
 Well-formed feeds are read by `lxml` directly: five fields per item need no more, the publisher's hints are met on the
-way, and the dates are the publisher's own. Broken ones are repaired, and those that then yield fewer items than they
-name are given to feedparser, which reads almost anything but is thirty times slower; only where there is `patience`.
+way, and the dates are the publisher's own. Broken ones are repaired; those that then yield fewer items than they name,
+or whose elements end in the wrong order, so that a title may have swallowed the rest, are given to feedparser, which
+reads almost anything but is thirty times slower; only where there is `patience`.
 An entry in which a document breaks off is left out (`crawl.cutting`). Which item is which: `crawl.items`.
 
 An item's own elements are those of its own namespace, of Atom and of RSS: `media:title` is a picture's, `g:id` that of
@@ -74,31 +75,32 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, patienc
     """
     cut = False
     try:
-        root, broken = decoding.tree(body, "feed")
-        if broken:
+        root, damage = decoding.tree(body, "feed")
+        if damage:
             body, cut = cutting.whole(body)
-            root, broken = decoding.tree(body, "feed") if cut else (root, broken)
+            root, damage = decoding.tree(body, "feed") if cut else (root, damage)
     except UnreadableError:
         body, cut = cutting.whole(body)
         if b"<!ENTITY" in body or len(body) > LARGEST_FOR_FEEDPARSER or not _ITEM_IN_TEXT.search(body):
             raise
         return _by_feedparser(body, url, now, patience)
-    found = _from_tree(root, url, now, switches, broken, cut)
-    if broken and len(_ITEM_IN_TEXT.findall(body)) > len(found.items):
-        return _fuller(found, body, url, now, patience)
+    found = _from_tree(root, url, now, switches, bool(damage), cut)
+    tangled = damage == decoding.Damage.MISNESTED
+    if tangled or (damage and len(_ITEM_IN_TEXT.findall(body)) > len(found.items)):
+        return _fuller(found, body, url, now, patience, len(found.items) + (not tangled))
     return found
 
 
 _ITEM_IN_TEXT = re.compile(rb"<(?:\w+:)?(?:item|entry)[\s>]", re.IGNORECASE)
 
 
-def _fuller(found: Findings, body: bytes, url: str, now: float, patience: bool) -> Findings:
-    """What feedparser finds in a feed that repair did not make whole, if it is more."""
+def _fuller(found: Findings, body: bytes, url: str, now: float, patience: bool, least: int) -> Findings:
+    """What feedparser finds in a feed that repair did not make whole, if it is that many items at least."""
     try:
         other = _by_feedparser(body, url, now, patience)
     except UnreadableError:
         return found
-    return msgspec.structs.replace(found, items=other.items) if len(other.items) > len(found.items) else found
+    return msgspec.structs.replace(found, items=other.items) if len(other.items) >= least else found
 
 
 def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: bool, cut: bool) -> Findings:
@@ -281,7 +283,7 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
         raise NeedsPatience
     import feedparser
 
-    body = decoding.repaired(body[:LARGEST_FOR_FEEDPARSER])
+    body, _ = cutting.whole(decoding.repaired(body[:LARGEST_FOR_FEEDPARSER]))
     if b"<!ENTITY" in body:
         raise UnreadableError("not a readable feed: malformed, with entities of its own")
     try:

@@ -56,10 +56,10 @@ def read_opml(body: bytes) -> Outlines:
     name, start = decoding.document_start(text)
     if name != "opml":
         raise UnreadableError("not an OPML list: " + (f"its root element is <{name[:50]}>" if name else "no XML"))
-    root, broken = decoding.tree(text[start:], "OPML list")
+    root, damage = decoding.tree(text[start:], "OPML list")
     found = Outlines()
-    found.broken = broken
-    found.cut = broken and not _END.search(text, max(len(text) - FROM_END, 0))
+    found.broken = bool(damage)
+    found.cut = found.broken and not _END.search(text, max(len(text) - FROM_END, 0))
     ahead: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
     while ahead:
         element, tags = ahead.pop()

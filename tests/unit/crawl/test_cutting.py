@@ -49,6 +49,7 @@ SITEMAP = """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><l
 DOCUMENTS = {
     "RSS 2.0": RSS,
     "RSS with characters nobody declared": [part.replace("&amp; ä", "& ä &nbsp; &bogus; &eacute;") for part in RSS],
+    "RSS with tags that do not match": [part.replace("&amp; ä", "& ä <br>") for part in RSS],
     "RSS 1.0": RDF,
     "Atom": ATOM,
 }

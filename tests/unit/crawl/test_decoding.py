@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recrawl.config import HintSwitches
-from recrawl.crawl.decoding import document_start, repaired, tree, utf8
+from recrawl.crawl.decoding import Damage, document_start, repaired, tree, utf8
 from recrawl.crawl.feeds import read_feed
 from recrawl.crawl.findings import UnreadableError
 from recrawl.crawl.opml import read_opml
@@ -111,9 +111,10 @@ def test_references_after_an_error_are_kept() -> None:
     assert root.xpath("string(//x/@y)") == '"'
 
 
-def test_well_formed_trees_are_not_marked_as_repaired() -> None:
-    assert tree(b"<a/>", "thing")[1] is False
-    assert tree(b"<a><b></a>", "thing")[1] is True
+def test_what_is_wrong_with_a_tree_is_told() -> None:
+    assert tree(b"<a/>", "thing")[1] == Damage.NONE
+    assert tree(b"<a><b>", "thing")[1] == tree(b"<a>R&D</a>", "thing")[1] == Damage.REPAIRED
+    assert tree(b"<a><b></a>", "thing")[1] == Damage.MISNESTED
     with pytest.raises(UnreadableError, match="not a readable thing"):
         tree(b"words", "thing")
 

@@ -426,6 +426,13 @@ def test_slow_readers_wait_for_patience_and_find_more() -> None:
     assert "malformed" in found.remark
 
 
+def test_a_tag_left_open_in_a_title_does_not_swallow_the_rest_of_the_item() -> None:
+    found = read(rss("<item><title>One<br>two</title><guid>a</guid><link>https://example.org/1</link></item>"))
+    assert [(item.key, item.title, item.link) for item in found.items] == [("a", "One two", "https://example.org/1")]
+    with pytest.raises(NeedsPatience):
+        read(rss("<item><title>One<br>two</title><guid>a</guid></item>"), patience=False)
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01\x02", "just words", "<", "<?xml"])
 def test_what_is_no_feed_at_all_says_so(text: str) -> None:
     with pytest.raises(UnreadableError, match="not a"):
