@@ -277,7 +277,8 @@ class Scheduler:
         """Tell the status of an answer from the host of a key (with `scope="url"`: of the key itself).
 
         After 429 and 503 it is left alone for as long as the Retry-After header asks, a week at most, or for a back-off
-        that doubles; seconds for which it is held, 0 if it is not. Hosts no key belongs to are not looked at.
+        that doubles; after a 403 only if there is one. Seconds for which it is held, 0 if it is not. Hosts no key
+        belongs to are not looked at.
         """
         if not self._decider.visits_host(str(key)):
             return 0.0

@@ -44,6 +44,7 @@ def make_terms(config: Config) -> Terms:
         backoff_s=politeness.backoff_s,
         max_backoff_s=politeness.max_backoff_s,
         parallel_per_host=politeness.parallel_per_host,
+        hints=config.hints,
         ephemeral=config.objective == "ephemeral",
     )
 

@@ -38,6 +38,7 @@ SAID: dict[str, str] = {
     **{name: f"failed: HTTP status {name[:3]}" for name in FAULTS if name[:3] in ("429", "503")},
     "500": "failed: HTTP status 500",
     "403": "failed: HTTP status 403",
+    "403_reset": "failed: HTTP status 403",
     "404": "failed: HTTP status 404",
     "gone": "failed: HTTP status 410: gone",
     "moved": READ,
@@ -126,7 +127,7 @@ KINDS = {"huge_sitemap": "sitemap", "huge_index": "sitemap", "restless": "page"}
 
 
 def rule(number: int, name: str) -> Rule:
-    seconds = 0.05 if name.startswith("drip") else 1.0 if name[:3] in ("429", "503") else None
+    seconds = 0.05 if name.startswith("drip") else 1.0 if name[:3] in ("429", "503") or name == "403_reset" else None
     seconds = None if name.endswith("_year") else seconds
     size = SIZES.get(name, 8_000_000 if name.startswith("bomb_") else None)
     return Rule(name=name, host=str(number), seconds=seconds, size=size)

@@ -33,6 +33,7 @@ from recrawl.crawl.borders import MARGIN_S, SEND_S, Borders, Loans, Said, Turn
 from recrawl.crawl.freight import Load
 from recrawl.crawl.http import authorisation, without_userinfo
 from recrawl.crawl.politeness import Slots
+from recrawl.crawl.rate_limits import retry_after
 from recrawl.crawl.robots import MAX_TEXT_BYTES, RobotsCache, Rules
 from recrawl.crawl.transport import UNSENT, Reason, Request, Response, Transport, TransportError
 from recrawl.store.base import Hold, Robots
@@ -293,8 +294,11 @@ class Courier:
             raise _StoppedError(error=str(failure), reason=failure.reason) from failure
         finally:
             self._end_turn(key, delay_s)
-        self._slots.answered(key, response.status, response.headers.get("retry-after"), self._clock.now())
+        self._slots.answered(key, response.status, self._asked_to_wait(response), self._clock.now())
         return response
+
+    def _asked_to_wait(self, response: Response) -> str | None:
+        return retry_after(response.status, response.headers, self._clock.now())
 
     async def _fetch(self, request: Request, visit: _Visit) -> Response:
         """Pay and send."""
@@ -322,7 +326,7 @@ class Courier:
             if turn.refused:
                 raise _busy(turn.refused, self._clock.now() + (turn.wait_s or SOON_S))
             response = await self._fetch(replace(request, lent_until=asked + turn.seconds), visit)
-            said = Said(response.status, response.headers.get("retry-after"), delay_s=delay_s)
+            said = Said(response.status, self._asked_to_wait(response), delay_s=delay_s)
             return response
         except TransportError as failure:
             said = Said(failed=failure.reason if failure.reason in UNREACHABLE else "", delay_s=delay_s)

@@ -4,6 +4,9 @@ Two sorts. *Evidence*: sy:updatePeriod and changefreq say how often something ch
 prior. *Wishes*: ttl, Cache-Control max-age and Expires ask not to come back for a while, skipHours and skipDays not at
 certain hours (UTC); these are a floor under the schedule.
 
+The time an answer has spent in caches on the way counts (Age), and what an unchanged answer (304) says of its freshness
+takes the place of what was said before; what the document itself asks for stays, since the document does.
+
 A wish is believed up to `LONGEST_STAY_S`, one day: servers send `max-age=31536000` for everything without meaning that
 nobody should look for a year. Of several wishes the longest counts. Hours and days that leave no time at all are
 ignored as a mistake. Each hint can be switched off (`config.HintSwitches`).
@@ -15,6 +18,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
+from recrawl import units
 from recrawl.config import HintSwitches
 from recrawl.crawl import dates
 from recrawl.crawl.findings import Hints
@@ -31,20 +35,33 @@ _NOT_CACHED = re.compile(r"no-cache|no-store", re.IGNORECASE)
 
 def of_headers(headers: Mapping[str, str], now: float, switches: HintSwitches) -> float | None:
     """Seconds to stay away by Cache-Control, else by Expires; None if neither asks for it."""
-    if not switches.cache_control:
-        return None
+    fresh = fresh_for_s(headers, now) if switches.cache_control else None
+    return None if fresh is None else _believed(fresh)
+
+
+def fresh_for_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds for which an answer is still good, the time it spent in caches on the way (Age) taken off.
+
+    None if it is not, or says nothing of it [RFC 9111, 4.2].
+    """
     control = headers.get("cache-control", "")
-    if control:
-        if _NOT_CACHED.search(control):
-            return None
-        found = _MAX_AGE.search(control)
-        if found is not None:
-            return _believed(float(found[1]))
-    expires = dates.parse(headers.get("expires"))
-    if expires is None:
+    if _NOT_CACHED.search(control):
         return None
-    sent = dates.parse(headers.get("date"))
-    return _believed(expires - (now if sent is None else sent))
+    found = _MAX_AGE.search(control)
+    if found is not None:
+        lifetime = float(found[1])
+    else:
+        expires, sent = dates.parse(headers.get("expires")), dates.parse(headers.get("date"))
+        if expires is None:
+            return None
+        lifetime = expires - (now if sent is None else sent)
+    age = units.whole_number(headers.get("age", "").partition(",")[0].strip(), 2**31) or 0
+    return lifetime - age if lifetime > age else None
+
+
+def says_how_fresh(headers: Mapping[str, str]) -> bool:
+    """Whether an answer says for how long it is good, be it not at all."""
+    return "cache-control" in headers or "expires" in headers
 
 
 def of_ttl(minutes: str | None) -> float | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from recrawl.config import HintSwitches
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
 from recrawl.store.base import Progress, Source
@@ -21,6 +22,7 @@ class Terms:
         min_interval_s: no source is fetched again sooner
         backoff_s, max_backoff_s: how long a source that failed waits: doubled with every failure in a row
         parallel_per_host: requests in flight at once to one host
+        hints: which of the publishers' own words about their pace count
         ephemeral: whether what is found is worth less with age (the objective); otherwise every find is worth 1
     """
 
@@ -30,6 +32,7 @@ class Terms:
     backoff_s: float = 60.0
     max_backoff_s: float = 86400.0
     parallel_per_host: int = 1
+    hints: HintSwitches = field(default_factory=HintSwitches)
     ephemeral: bool = True
 
 

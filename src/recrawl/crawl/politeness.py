@@ -4,8 +4,9 @@ Every host (or URL, or registrable domain: the scope) has a slot: so many reques
 one to the start of the next (from start to start where several may run at a time), and a hold for as long as it asked
 to be left alone or seems to be down.
 
-- Retry-After of a 429 or 503 is kept to, up to a week; without one (or with nonsense) the hold doubles from `backoff`
-  to `max_backoff` with every refusal in a row, lengthened by up to half at random: hosts shall not return in step.
+- Retry-After of a 429 or 503, or what amounts to one (`rate_limits`), is kept to, up to a week, and that of a 403 too;
+  without one (or with nonsense) the hold after the first two doubles from `backoff` to `max_backoff` with every refusal
+  in a row, lengthened by up to half at random: hosts shall not return in step.
 - A host that cannot be reached is held likewise from the second failure on: one lost packet is nobody's fault.
 - An answer of any other kind ends the count, except 5xx, which says nothing.
 - After a restart every host counts as just visited: it is free one delay after the start. So does a host that comes
@@ -139,10 +140,10 @@ class Slots:
     # -- what hosts say
 
     def answered(self, key: str, status: int, retry_after: str | None, now: float) -> None:
-        """Heed the status of an answer."""
-        if status in (429, 503):
+        """Heed the status of an answer; a 403 too, if it asks for time."""
+        asked = retry_after_s(retry_after, now)
+        if status in (429, 503) or (status == 403 and asked is not None):
             slot = self._failed(key, now)
-            asked = retry_after_s(retry_after, now)
             if asked is None:
                 self.hold(key, now + self._backoff(slot.failures), f"status {status}, {slot.failures} in a row")
             else:

@@ -104,6 +104,8 @@ def shape_of(body: bytes, content_type: str = "") -> tuple[Shape, int]:
 
 def _read_as(document: Document, shape: Shape, body: bytes, patience: bool) -> Findings:
     kind, raw = document.kind, document.body if document.digest == "raw" else None
+    if kind in ("feed", "sitemap") and not body.strip():
+        raise UnreadableError(f"expected a {kind}, but this is empty")
     if kind in ("auto", "feed"):
         if shape == "feed":
             return read_feed(body, document.url, document.now, document.switches, patience)
@@ -117,7 +119,7 @@ def _read_as(document: Document, shape: Shape, body: bytes, patience: bool) -> F
     if kind == "auto" and not body.strip():
         raise UnreadableError("the document is empty, so what it should be cannot be told")
     if kind in ("feed", "sitemap"):
-        raise UnreadableError(f"expected a {kind}, but this is {_NAMES[shape] if body.strip() else 'empty'}")
+        raise UnreadableError(f"expected a {kind}, but this is {_NAMES[shape]}")
     if document.select or shape in ("html", "feed", "sitemap"):
         return read_page(body, document.url, document.select, document.keep_text, raw)
     if shape in ("text", "json feed"):

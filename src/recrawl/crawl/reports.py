@@ -15,6 +15,7 @@ import msgspec
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms
 from recrawl.crawl.settling import REFUSED_S, Lesson, Settled, blind_worth, dated_worth
+from recrawl.crawl.validators import usable
 from recrawl.learning.censoring import missed_items
 from recrawl.store.base import Crawl, Outcome, Progress, Settlement, item_key, keys_in, packed
 
@@ -172,8 +173,8 @@ def _progress(before: Progress, report: Report, news: _News, captured: float, no
         failures=0,
         held_until=0.0 if hold is None else now + hold,
         held_by="" if hold is None else "asked to wait",
-        etag=answer.etag or (before.etag if kept else ""),
-        modified=answer.modified or (before.modified if kept else ""),
+        etag=usable(answer.etag or (before.etag if kept else "")),
+        modified=usable(answer.modified or (before.modified if kept else "")),
         digest=report.digest or before.digest,
         listing=news.listing if news.items else before.listing,
         captured=before.captured + captured,

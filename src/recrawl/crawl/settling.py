@@ -13,10 +13,12 @@ import msgspec
 
 from recrawl.crawl.diffs import unified
 from recrawl.crawl.events import change_event, item_event, source_event
-from recrawl.crawl.hints import earliest
+from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
+from recrawl.crawl.rate_limits import retry_after
 from recrawl.crawl.renaming import NOTE
 from recrawl.crawl.urls import origin
+from recrawl.crawl.validators import usable
 from recrawl.learning.censoring import missed_items
 from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key, packed
 
@@ -30,6 +32,7 @@ GONE, NOT_MODIFIED = 410, 304
 BUSY = (429, 503)
 FAILING = "failing: "
 PUBLISHER = "the publisher asks to stay away"
+SERVER = "the server asks to stay away"
 
 
 @dataclass(slots=True)
@@ -185,11 +188,25 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
     if source.note.startswith(FAILING):
         source = msgspec.structs.replace(source, note="")
     settled = _settled(visit, terms, _crawl(visit, "unchanged"), progress, lesson, source)
-    if before.held_by == PUBLISHER and before.last is not None:
-        # The document is the same, and so is what its publisher asks for.
-        settled.hold_until = max(settled.hold_until, visit.at + before.held_until - before.last)
-        progress.held_until, progress.held_by = settled.hold_until, PUBLISHER
+    response = visit.delivery.response
+    assert response is not None
+    stay_s, why = _stay_s(visit, terms) or 0.0, SERVER
+    if before.last is not None and (
+        before.held_by == PUBLISHER or (before.held_by == SERVER and not says_how_fresh(response.headers))
+    ):
+        # The document is the same, and so is what its publisher asks for; what the server asks for it may say anew.
+        asked_s = before.held_until - before.last
+        stay_s, why = (asked_s, before.held_by) if asked_s >= stay_s else (stay_s, why)
+    if visit.at + stay_s > settled.hold_until:
+        settled.hold_until = progress.held_until = visit.at + stay_s
+        progress.held_by = why
     return settled
+
+
+def _stay_s(visit: Visit, terms: Terms) -> float | None:
+    """Seconds the server asks to stay away for, in headers."""
+    response = visit.delivery.response
+    return None if response is None else of_headers(response.headers, visit.at, terms.hints)
 
 
 # -- no answer, or none that helps
@@ -198,7 +215,8 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
 def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: int) -> Settled:
     progress = msgspec.structs.replace(visit.intent.progress)
     progress.failures += int(visit.delivery.reason not in ("busy", "permit"))  # nobody failed: it was not our turn
-    if status in BUSY:
+    response = visit.delivery.response
+    if status in BUSY or (response is not None and retry_after(status, response.headers, visit.at) is not None):
         wait = terms.min_interval_s  # the host is held; the source is as wanted as before
     else:
         longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
@@ -269,10 +287,9 @@ def _answered(visit: Visit) -> Progress:
     progress = msgspec.structs.replace(before)
     progress.last, progress.visits, progress.failures = visit.at, before.visits + 1, 0
     progress.held_until, progress.held_by = 0.0, ""
-    progress.etag = response.headers.get("etag", before.etag if response.status == NOT_MODIFIED else "")
-    progress.modified = response.headers.get(
-        "last-modified", before.modified if response.status == NOT_MODIFIED else ""
-    )
+    same = response.status == NOT_MODIFIED
+    progress.etag = usable(response.headers.get("etag", before.etag if same else ""))
+    progress.modified = usable(response.headers.get("last-modified", before.modified if same else ""))
     moved = visit.delivery.moved_to
     progress.moved_seen = before.moved_seen + 1 if moved and moved == before.moved_to else int(bool(moved))
     progress.moved_to = moved
@@ -326,7 +343,8 @@ def _settled(
     if findings is not None:
         until = max(floor, earliest(findings.hints, visit.at, floor))
         if until > floor:
-            progress.held_until, progress.held_by = until, PUBLISHER
+            by_server = findings.hints.stay_away_s is not None and findings.hints.stay_away_s == _stay_s(visit, terms)
+            progress.held_until, progress.held_by = until, SERVER if by_server else PUBLISHER
     children = [] if findings is None else [_child(source, url, visit.at) for url in findings.children]
     settlement = Settlement(
         crawl=crawl,

@@ -99,6 +99,8 @@ def read_text_sitemap(body: bytes, url: str) -> Findings:
         if len(tally.listed) >= MOST_URLS:
             tally.cut = True
             break
+    if not tally.listed and not tally.elsewhere:
+        raise UnreadableError("not a sitemap: nothing is listed in it")
     return Findings(kind="sitemap", items=once(tally.listed), remark=_remark(tally))
 
 

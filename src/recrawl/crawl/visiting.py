@@ -17,6 +17,7 @@ from recrawl.crawl.intents import Intent, Visit
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
+from recrawl.crawl.validators import usable
 from recrawl.logs import fault
 from recrawl.redaction import message_of
 from recrawl.store.base import item_key
@@ -79,10 +80,10 @@ class Visitor:
     async def _fetch(self, intent: Intent, load: Load) -> Delivery:
         source, progress = intent.source, intent.progress
         conditional = {}
-        if progress.etag:
-            conditional["If-None-Match"] = progress.etag
-        if progress.modified:
-            conditional["If-Modified-Since"] = progress.modified
+        if etag := usable(progress.etag):
+            conditional["If-None-Match"] = etag
+        if modified := usable(progress.modified):
+            conditional["If-Modified-Since"] = modified
         try:
             return await self._courier.visit(source.url, source.headers, conditional, load=load)
         except Exception as error:

@@ -201,14 +201,14 @@ def overlaps(log: Iterable[Access], parallel: int = 1) -> list[Access]:
 
 
 def hold_violations(log: Iterable[Access], at_most_s: float = float("inf"), tolerance_s: float = 0.0) -> list[Access]:
-    """Requests to a host before the time its last 429 or 503 asked for by Retry-After, capped at `at_most_s`."""
+    """Requests to a host before the time its last refusal (429, 503, 403) asked for, capped at `at_most_s`."""
     found = []
     for accesses in by_host(log).values():
         held = -float("inf")
         for access in accesses:
             if access.start < held - tolerance_s:
                 found.append(access)
-            if access.status in (429, 503) and access.retry_after_s is not None:
+            if access.status in (403, 429, 503) and access.retry_after_s is not None:
                 held = max(held, access.start + min(access.retry_after_s, at_most_s))
     return found
 

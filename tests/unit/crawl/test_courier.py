@@ -257,6 +257,29 @@ def test_a_visit_that_is_cancelled_gives_its_turn_back() -> None:
 # -- what hosts say
 
 
+@pytest.mark.parametrize("status", [429, 403])
+def test_a_limit_reached_holds_the_host(status: int) -> None:
+    reset = f"{START + 600:.0f}"
+    scene = Scene({A + "/feed": page(status=status, x_ratelimit_remaining="0", x_ratelimit_reset=reset)}, robots=False)
+    scene.visit(A + "/feed")
+    (hold,) = scene.courier.drain_holds()
+    assert hold.until == pytest.approx(START + 600, abs=1.0)
+    assert scene.visit(A + "/feed").reason == "busy"
+
+
+def test_a_plain_403_holds_nobody() -> None:
+    scene = Scene({A + "/feed": page(status=403)}, robots=False)
+    scene.visit(A + "/feed")
+    assert scene.courier.drain_holds() == []
+
+
+def test_a_limit_of_a_year_holds_for_a_week() -> None:
+    scene = Scene({A + "/feed": page(status=429, cache_control="max-age=31536000")}, robots=False)
+    scene.visit(A + "/feed")
+    (hold,) = scene.courier.drain_holds()
+    assert hold.until == scene.clock.now() + 7 * 86_400
+
+
 def test_a_refusal_with_retry_after_holds_the_host() -> None:
     scene = Scene({A + "/feed": page(status=429, retry_after="600")})
     delivery = scene.visit(A + "/feed")

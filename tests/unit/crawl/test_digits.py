@@ -66,7 +66,7 @@ def test_headers_and_robots_full_of_digits_are_read(number: str) -> None:
     assert waited is None or waited > 0.0
     assert dates.parse(number) is None or abs(dates.parse(number) or 0.0) < 1e300
     robots = f"User-agent: *\nCrawl-delay: {number}\nRequest-rate: {number}/{number}\nDisallow: /a\n"
-    assert not Rules(robots, "recrawl", expires=NOW).allow("https://a.example/a")
+    assert not Rules(robots, ("recrawl",), expires=NOW).allow("https://a.example/a")
 
 
 @given(st.text(alphabet="0123456789-+. e²٣", max_size=12), st.integers(0, 10**6))

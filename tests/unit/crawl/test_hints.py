@@ -31,6 +31,13 @@ NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC).timestamp()
         ({"expires": "Sun, 15 Nov 2026 11:30:00 GMT", "date": "Sun, 15 Nov 2026 11:00:00 GMT"}, 1800.0),
         ({"expires": "Sun, 15 Nov 2026 11:30:00 GMT", "cache-control": "max-age=60"}, 60.0),
         ({"expires": "0"}, None),
+        ({"cache-control": "max-age=600", "age": "100"}, 500.0),
+        ({"cache-control": "max-age=600", "age": "600"}, None),
+        ({"cache-control": "max-age=600", "age": "9" * 5000}, None),
+        ({"cache-control": "max-age=600", "age": "-5"}, 600.0),
+        ({"cache-control": "max-age=600", "age": "100, 7"}, 500.0),
+        ({"cache-control": "max-age=31536000", "age": "86400"}, 86400.0),
+        ({"expires": "Sun, 15 Nov 2026 11:30:00 GMT", "date": "Sun, 15 Nov 2026 11:00:00 GMT", "age": "300"}, 1500.0),
         ({"expires": "Thu, 01 Jan 1970 00:00:00 GMT"}, None),
     ],
 )

@@ -7,6 +7,7 @@ import math
 import msgspec
 import pytest
 
+from recrawl.config import HintSwitches
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings, FoundItem, Hints
 from recrawl.crawl.intents import Intent, Terms, Visit
@@ -190,6 +191,69 @@ def test_what_the_publisher_asked_for_outlasts_an_unchanged_answer():
     asked = settle(visit(feed(("a", NOW), hints=Hints(stay_away_s=600.0))), TERMS).settlement.progress
     again = settle(visit(status=304, progress=asked), TERMS)
     assert again.hold_until == NOW + 600.0
+
+
+def held(seconds, document_s=None, **more):
+    """Progress after an answer whose headers ask for so much, and whose document asks for that."""
+    longest = max(seconds, document_s or 0.0)
+    found = feed(("a", NOW), hints=Hints(stay_away_s=longest))
+    headers = {"cache-control": f"max-age={seconds}", **more}
+    return settle(visit(found, headers=headers), TERMS).settlement.progress
+
+
+@pytest.mark.parametrize(
+    ("headers", "held_s"),
+    [
+        ({"cache-control": "max-age=300"}, 300.0),
+        ({"cache-control": "max-age=900"}, 900.0),
+        ({"cache-control": "max-age=900", "age": "800"}, 100.0),
+        ({"cache-control": "no-cache"}, 30.0),
+        ({"cache-control": "max-age=0"}, 30.0),
+        ({"expires": "0"}, 30.0),
+        ({"etag": '"2"'}, 600.0),
+        ({}, 600.0),
+    ],
+)
+def test_what_an_unchanged_answer_says_of_its_freshness_replaces_what_was_said(headers, held_s):
+    again = settle(visit(status=304, progress=held(600), headers=headers), TERMS)
+    assert again.hold_until == NOW + held_s
+    third = settle(visit(status=304, progress=again.settlement.progress), TERMS)
+    assert third.hold_until == NOW + held_s
+
+
+def test_what_the_document_asks_for_is_not_taken_back_by_headers_of_an_unchanged_answer():
+    before = held(60, document_s=600.0)
+    assert (
+        settle(visit(status=304, progress=before, headers={"cache-control": "no-cache"}), TERMS).hold_until == NOW + 600
+    )
+    assert (
+        settle(visit(status=304, progress=before, headers={"cache-control": "max-age=900"}), TERMS).hold_until
+        == NOW + 900
+    )
+
+
+def test_freshness_does_not_count_where_it_is_switched_off():
+    terms = Terms(min_interval_s=30.0, hints=HintSwitches(cache_control=False))
+    again = settle(visit(status=304, progress=visited(), headers={"cache-control": "max-age=900"}), terms)
+    assert again.hold_until == NOW + 30.0
+
+
+@pytest.mark.parametrize("text", ['"a\x7fb"', '"a\x01b"', '"a\nb"', '"\udcff"', '"' + "a" * 5000 + '"'])
+def test_validators_that_cannot_be_sent_are_not_kept(text):
+    for status, findings in ((200, feed(("a", NOW))), (304, None)):
+        headers = {"etag": text, "last-modified": text}
+        progress = settle(
+            visit(findings, status=status, progress=visited(), headers=headers), TERMS
+        ).settlement.progress
+        assert (progress.etag, progress.modified) == ("", "")
+    kept = settle(visit(status=304, progress=visited(etag=text, modified=text)), TERMS).settlement.progress
+    assert (kept.etag, kept.modified) == ("", "")
+
+
+def test_a_403_that_asks_for_time_leaves_the_source_as_wanted_as_before():
+    limit = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "600"}
+    assert settle(visit(status=403, headers=limit), TERMS).hold_until == NOW + TERMS.min_interval_s
+    assert settle(visit(status=403), TERMS).hold_until > NOW + TERMS.min_interval_s
 
 
 def test_a_host_in_use_by_others_has_not_failed():

@@ -261,15 +261,23 @@ class TestVisits:
         desk.answer(desk.next())
         assert desk.outcomes() == [("first", "")]
 
-    @pytest.mark.parametrize(("status", "header"), [(429, "120"), (503, "120")])
-    def test_retry_after_holds_the_host(self, desk: Any, status: int, header: str) -> None:
+    @pytest.mark.parametrize(
+        ("status", "headers"),
+        [
+            (429, {"Retry-After": "120"}),
+            (503, {"Retry-After": "120"}),
+            (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "120"}),
+            (429, {"RateLimit": '"default";r=0;t=120'}),
+        ],
+    )
+    def test_a_host_that_asks_for_time_is_held(self, desk: Any, status: int, headers: dict[str, str]) -> None:
         for url in (A, B, C):
             desk.mark(url)
         first = desk.next(3.0)
         while first.url == C:
             desk.answer(first)
             first = desk.next()
-        desk.download(first, status, headers={"Retry-After": header})
+        desk.download(first, status, headers=headers)
         retry = first.copy()
         assert not desk.crawl(retry), "Scrapy's retry is dropped"
         assert desk.outcomes()[-1][0] == "failed"

@@ -7,7 +7,9 @@ import time
 from scrapy import Request, Spider
 from scrapy.http import Response
 
+from recrawl.crawl.rate_limits import retry_after
 from recrawl.crawl.reports import Answer
+from recrawl.crawl.validators import usable
 from recrawl.integrations.scrapy.visits import VISIT, Visit
 from recrawl.integrations.scrapy.watching import Errback
 from recrawl.store.base import Progress
@@ -19,8 +21,8 @@ VALIDATORS = (("If-None-Match", "etag"), ("If-Modified-Since", "modified"))
 def ask_conditionally(request: Request, progress: Progress) -> None:
     """Send what the server said to tell its versions apart, unless the spider does so itself."""
     for name, kept in VALIDATORS:
-        if getattr(progress, kept) and name not in request.headers:
-            request.headers[name] = getattr(progress, kept)
+        if (validator := usable(getattr(progress, kept))) and name not in request.headers:
+            request.headers[name] = validator
 
 
 def ask_plainly(request: Request) -> None:
@@ -44,6 +46,12 @@ def answer_of(visit: Visit, response: Response | None, conditional: bool) -> Ans
         modified=_header(response, "Last-Modified") if own else "",
         revalidated=response.status == NOT_MODIFIED,
     )
+
+
+def asked_to_wait(response: Response, now: float) -> str | None:
+    """The Retry-After of an answer, or what amounts to one."""
+    headers = {name.decode("latin-1").lower(): _header(response, name.decode("latin-1")) for name in response.headers}
+    return retry_after(response.status, headers, now)
 
 
 def separate(request: Request) -> None:

@@ -41,6 +41,7 @@ from recrawl.integrations.scrapy.exchange import (
     answer_of,
     ask_conditionally,
     ask_plainly,
+    asked_to_wait,
     nothing,
     separate,
     wants,
@@ -396,15 +397,16 @@ class RecrawlScheduler(ScrapyScheduler):
     def _response_came(self, response: Response, request: Request, spider: Spider) -> None:
         """Before any middleware: what the network brought."""
         visit = visit_of(request.meta)
-        if visit is None and response.status not in BUSY:
+        asked = asked_to_wait(response, self.recrawl.clock.now())
+        busy = response.status in BUSY or asked is not None
+        if visit is None and not busy:
             return
-        asked = response.headers.get("Retry-After")
-        held_s = self.recrawl.heed(request.url, response.status, None if asked is None else asked.decode("latin-1"))
-        if held_s and response.status in BUSY:
+        held_s = self.recrawl.heed(request.url, response.status, asked)
+        if held_s and busy:
             self._count("holds")
         if visit is not None:
             visit.downloaded = True
-            visit.held_s = held_s if response.status in BUSY else 0.0
+            visit.held_s = held_s if busy else 0.0
 
     def _response_received(self, response: Response, request: Request, spider: Spider) -> None:
         """After all middlewares: what is on its way to the spider."""

@@ -33,6 +33,18 @@ def refusal(status: int, form: str) -> Fault:
     return refuse
 
 
+def rate_limited(status: int) -> Fault:
+    """A refusal that says in other words than Retry-After when asking makes sense again."""
+
+    async def refuse(x: Exchange) -> bool:
+        x.entry.retry_after_s = float(round(5.0 if x.rule.seconds is None else x.rule.seconds))
+        limit = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": f"{x.entry.retry_after_s:.0f}"}
+        x.answer(status, b"<h1>Enough</h1>", {**HTML, **limit})
+        return True
+
+    return refuse
+
+
 def plain(status: int) -> Fault:
     """A bare error."""
 
@@ -84,6 +96,8 @@ STATUSES: dict[str, Fault] = {
         for status in (429, 503)
         for form in ("", "seconds", "date", "nonsense", "year")
     },
+    "429_reset": rate_limited(429),
+    "403_reset": rate_limited(403),
     "500": plain(500),
     "403": plain(403),
     "404": plain(404),
