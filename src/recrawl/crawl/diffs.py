@@ -1,21 +1,20 @@
 """What changed between two texts, as a unified diff a person can read, in bounded time and space.
 
-Long lines are broken into sentences, and these wrapped, so that one changed word shows its sentence and not a
-paragraph. What both texts begin and
-end with is set aside; on the rest `difflib` works, whose time grows with the square of what is left. Past `MOST_LINES`
-the diff becomes coarse: lines that are only in the old text, then lines that are only in the new one.
+Long lines are broken into sentences, and these at spaces, so that one changed word shows its sentence and not a
+paragraph. What both texts begin and end with is set aside; on the rest `difflib` works, in a time that grows with its
+square. Past `MOST_LINES` the diff becomes coarse: lines that are only in the old text, then lines that are only in the
+new one.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-MOST_LINES = 1500
-"""Lines on either side, past which the diff is coarse."""
+MOST_LINES = 600
+"""Lines on either side, past which the diff is coarse: so many take 0.02 s at worst, 1500 would take 0.13 s."""
 MOST_CHARACTERS = 20_000
 CONTEXT = 2
 WIDTH = 100
@@ -85,12 +84,21 @@ def _wrapped(text: str) -> list[str]:
     for line in text.split("\n"):
         if len(line) <= WIDTH:
             lines.append(line)
-        elif len(line) <= 20_000:
-            for sentence in _SENTENCE_END.split(line):
-                lines.extend(textwrap.wrap(sentence, WIDTH, break_on_hyphens=False))
         else:
-            lines.extend(line[k : k + WIDTH] for k in range(0, len(line), WIDTH))
+            for sentence in _SENTENCE_END.split(line):
+                lines.extend(_broken(sentence))
     return lines
+
+
+def _broken(sentence: str) -> Iterator[str]:
+    """At spaces where there are any."""
+    place = 0
+    while len(sentence) - place > WIDTH:
+        space = sentence.rfind(" ", place + 1, place + WIDTH + 1)
+        end = place + WIDTH if space < 0 else space
+        yield sentence[place:end]
+        place = end if space < 0 else end + 1
+    yield sentence[place:]
 
 
 def _bounded(lines: Iterable[str], limit: int) -> str:

@@ -65,7 +65,7 @@ class Visit:
         keys: of the items listed, in document order (`item_key`)
         unseen: those of them nobody has seen before
         renamed: the ids of its items have proved worthless: `keys` are made of links (`crawl.renaming`)
-        previous: the text of the page as it was, where it changed
+        diff: what changed on a page since the visit before
         taken: the address it has moved to is another source's already
         size: of the document in bytes
         alone: no other large document is read until this one is stored
@@ -79,7 +79,7 @@ class Visit:
     keys: list[int] = field(default_factory=list)
     unseen: set[int] = field(default_factory=set)
     renamed: bool = False
-    previous: str = ""
+    diff: str = ""
     taken: bool = False
     size: int = 0
     alone: bool = False

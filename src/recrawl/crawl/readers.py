@@ -27,7 +27,7 @@ from recrawl.crawl.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.reading import Document, NeedsPatience, read
 
 SLICE = 1000
-"""Items decoded at a stretch."""
+"""Items looked at at a stretch."""
 SLOW_COUNT = 8
 """How many times longer a byte takes that is not of a list in XML: every line is looked at for what changes by itself.
 What bytes cost at worst is in docs/design/008-reading.md."""

@@ -15,6 +15,7 @@ from recrawl.crawl import renaming
 from recrawl.crawl.clerk import Clerk
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.diffs import unified
 from recrawl.crawl.intents import Visit
 from recrawl.crawl.settling import settle
 from recrawl.crawl.tasks import Tasks
@@ -119,7 +120,10 @@ class Registrar:
 
 
 def look_up(store: Store, visits: list[Visit]) -> None:
-    """What settling needs to know from the store: which items are new, what a page was, who is where."""
+    """What settling needs to know from the store: which items are new, how a page differs, who is where.
+
+    In the store's own thread: a diff may take hundredths of a second.
+    """
     listed = []
     for visit in visits:
         known = set(keys_in(visit.intent.progress.listing))
@@ -132,7 +136,7 @@ def look_up(store: Store, visits: list[Visit]) -> None:
         before, findings = visit.intent.progress.digest, visit.findings
         if findings is not None and findings.kind == "page" and before and findings.digest != before:
             versions = store.versions(visit.intent.source.id, limit=1)
-            visit.previous = versions[0].text if versions else ""
+            visit.diff = unified(versions[0].text if versions else "", findings.text)
 
 
 def _moves_onto_another(store: Store, visit: Visit) -> bool:

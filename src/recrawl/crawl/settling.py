@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from recrawl.crawl.diffs import unified
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
@@ -166,7 +165,7 @@ def _page(visit: Visit, terms: Terms) -> Settled:
     progress.digest = findings.digest
     version, events, captured = None, [], 0.0
     if first or changed:
-        diff = unified(visit.previous, findings.text) if changed else ""
+        diff = visit.diff if changed else ""
         version = Version(source=source.id, at=visit.at, digest=findings.digest, text=findings.text, diff=diff)
     if changed and version is not None:
         gap = visit.at - (before.last or visit.at)

@@ -11,11 +11,11 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.config import HintSwitches
 from recrawl.crawl.courier import Courier, Delivery
-from recrawl.crawl.findings import UnreadableError
+from recrawl.crawl.findings import FoundItem, UnreadableError
 from recrawl.crawl.freight import Freight, Load
 from recrawl.crawl.intents import Intent, Visit
 from recrawl.crawl.purse import Purse
-from recrawl.crawl.readers import Readers
+from recrawl.crawl.readers import SLICE, Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.validators import usable
 from recrawl.logs import fault
@@ -119,9 +119,19 @@ class Visitor:
         )
         try:
             visit.findings = await self._readers.read(document)
-            visit.keys = [item_key(item.key) for item in visit.findings.items]
+            visit.keys = await _keys(visit.findings.items)
         except UnreadableError as error:
             visit.error = str(error)
         except Exception as error:
             self._log.error("a document could not be read", source=source.id, **fault(error))
             visit.error = f"internal error: {message_of(error)}"
+
+
+async def _keys(items: tuple[FoundItem, ...]) -> list[int]:
+    """The keys of items, with the loop let in between where there are many."""
+    keys: list[int] = []
+    for start in range(0, len(items), SLICE):
+        if start:
+            await asyncio.sleep(0)
+        keys += [item_key(item.key) for item in items[start : start + SLICE]]
+    return keys

@@ -9,6 +9,7 @@ import pytest
 
 from recrawl.config import HintSwitches
 from recrawl.crawl.courier import Delivery
+from recrawl.crawl.diffs import unified
 from recrawl.crawl.findings import Findings, FoundItem, Hints
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.settling import settle
@@ -20,16 +21,14 @@ TERMS = Terms(half_life_s=3600.0, min_interval_s=30.0, backoff_s=60.0, max_backo
 SOURCE = Source(id=7, url="https://a.example/feed", kind="feed", title="A", importance=2.0)
 
 
-def visit(
-    findings=None, *, status=200, source=SOURCE, progress=None, unseen=None, headers=None, previous="", **delivery
-):
+def visit(findings=None, *, status=200, source=SOURCE, progress=None, unseen=None, headers=None, diff="", **delivery):
     before = progress or Progress(source=source.id)
     response = None if status is None else Response(source.url, status, headers or {}, b"x" * 10, 0.1)
     intent = Intent(0, source, before, "a.example", 0.5, 0.4)
     made = Visit(intent, NOW, Delivery(response=response, final_url=source.url, requests=2, **delivery), findings)
     made.keys = [] if findings is None else [item_key(item.key) for item in findings.items]
     made.unseen = set(made.keys) if unseen is None else {item_key(key) for key in unseen}
-    made.previous = previous
+    made.diff = diff
     return made
 
 
@@ -102,7 +101,8 @@ PAGE = Source(id=7, url="https://a.example/page", kind="page")
 
 def test_a_changed_page_stores_a_readable_difference():
     found = Findings(kind="page", text="price 12\nterms", digest="new")
-    settled = settle(visit(found, source=PAGE, progress=visited(digest="old"), previous="price 10\nterms"), TERMS)
+    diff = unified("price 10\nterms", found.text)
+    settled = settle(visit(found, source=PAGE, progress=visited(digest="old"), diff=diff), TERMS)
     version = settled.settlement.version
     assert settled.settlement.crawl.outcome == "changed"
     assert "-price 10" in version.diff
