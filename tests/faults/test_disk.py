@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from processes import Place, Stage, stage, until
+from recrawl.cli import run
+from recrawl.errors import StoreFullError
+from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source, Version
+from recrawl.store.sqlite import SqliteStore, wal
 from recrawl.store.sqlite.repair import check
 
 QUIET_S = 2.0
@@ -108,6 +115,89 @@ def test_a_read_only_file_system_is_an_error_in_one_line(on_stage: Stage, tmp_pa
         assert "Traceback" not in place.said()
         assert place.ran("doctor") == 0
         assert "is sound: 40 sources" in place.said()
+
+
+def _full(folder: Path) -> Path:
+    """Fill a file system to the last byte; what with."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        for size in (65536, 4096):
+            while _wrote(file.fileno(), bytes(size)):
+                pass
+    return ballast
+
+
+def _left_behind(folder: Path, megabytes: int, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store as an earlier version left it when the disk was full: small, with all that was written in its log."""
+    made, path = folder.parent / "made.db", folder / "recrawl.db"
+    with monkeypatch.context() as patch, SqliteStore(made) as store:
+        patch.setattr(wal, "pace", lambda _: 1 << 30)
+        store.add([Source(url=f"https://a{number}.example/feed") for number in range(50)])
+        with store._database.alone() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        for number in range(megabytes * 10):
+            text = str(number) * 10_000
+            version = Version(source=1, at=float(number), digest="x", text=text[:100_000])
+            crawl = Crawl(source=1, at=float(number), outcome="changed")
+            store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=1), version=version)]))
+        for end in ("", "-wal"):
+            shutil.copy(f"{made}{end}", f"{path}{end}")
+    assert path.stat().st_size < 400_000
+    assert Path(f"{path}-wal").stat().st_size > megabytes * 500_000
+    return path
+
+
+def _ran(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    status = run([*arguments])
+    return status, "".join(capsys.readouterr())
+
+
+def test_a_small_store_with_a_long_log_on_a_full_disk_can_be_read_and_says_what_to_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with mounted(tmp_path / "small", "16m") as folder:
+        path = _left_behind(folder, 8, monkeypatch)
+        log, ballast = Path(f"{path}-wal"), _full(folder)
+        monkeypatch.chdir(folder)
+        for command in (["sources", "--limit", "100"], ["status"], ["changes", "1"], ["doctor"]):
+            status, said = _ran(capsys, *command)
+            assert status == 0, said
+            assert "damaged" not in said
+        assert len(list(log.parent.glob("*-shm"))) == 0 or Path(f"{path}-shm").stat().st_size < 32768
+        status, said = _ran(capsys, "vacuum")
+        assert status == 2
+        assert "which must not be deleted" in said
+        wanted = int(re.search(r"Free ([0-9,]+) KB", said)[1].replace(",", "")) * 1000  # type: ignore[index]
+        assert 0 < wanted < log.stat().st_size
+        assert _ran(capsys, "backup", str(tmp_path / "elsewhere.db"))[0] == 0
+        os.truncate(ballast, ballast.stat().st_size - wanted - 4096)
+        status, said = _ran(capsys, "vacuum")
+        assert status == 0, said
+        assert not log.exists()
+        assert check(path) == []
+        assert shutil.disk_usage(folder).free > 1_000_000
+        with SqliteStore(path) as store, SqliteStore(tmp_path / "elsewhere.db") as copy:
+            assert store.versions(1) == copy.versions(1)  # of which the last twenty are kept
+            assert store.versions(1)[0].at == 79.0
+            assert len(store.sources()) == len(copy.sources()) == 50
+
+
+def test_a_full_disk_gives_the_space_of_the_log_back_where_its_pages_fit_into_the_store(tmp_path: Path) -> None:
+    with mounted(tmp_path / "small", "8m") as folder, SqliteStore(folder / "recrawl.db") as store:
+        store.add([Source(url="https://a.example/feed")])
+        commit = partial(store.write_note, "the same", bytes(200_000))
+        commit()
+        with store._database.alone() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        for _ in range(10):
+            commit()
+        _full(folder)
+        with pytest.raises(StoreFullError):
+            commit()
+        commit()
+        assert Path(f"{store.path}-wal").stat().st_size < 1_000_000
 
 
 def _wrote(file: int, data: bytes) -> bool:

@@ -58,6 +58,8 @@ def _write(file: Path, text: str, mode: int) -> None:
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with open(handle, "w", encoding="utf-8") as out:
+            if mode == PRIVATE:  # one that was there keeps its mode otherwise
+                os.fchmod(handle, PRIVATE)
             out.write(text)
     except OSError as error:
         raise OutputError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}") from error

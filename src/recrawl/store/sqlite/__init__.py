@@ -52,7 +52,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, *, read_only: bool = False, timeout_s: float = 10.0) -> None:
         self.path = Path(path)
         self._database = Database(self.path, read_only=read_only, timeout_s=timeout_s)
-        self._lock = claim.Lock(Path(f"{self.path}.lock"))
+        self._lock = claim.Lock(self.path)
 
     def __enter__(self) -> SqliteStore:
         return self

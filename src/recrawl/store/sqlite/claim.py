@@ -11,14 +11,16 @@ import weakref
 from datetime import UTC, datetime
 from pathlib import Path
 
+from recrawl.store.sqlite.permissions import mode_beside
+
 _HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
 class Lock:
     """An advisory lock on a file beside the store. The file stays; only the lock on it comes and goes."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, store: Path) -> None:
+        self._store, self._path = store, Path(f"{store}.lock")
         self._file: int | None = None
 
     @property
@@ -30,7 +32,7 @@ class Lock:
         """Get it, unless somebody else has it."""
         if self._file is not None:
             return True
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode_beside(self._store))
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

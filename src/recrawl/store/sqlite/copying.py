@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from recrawl.errors import StoreError
+from recrawl.store.sqlite import permissions
 from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.trouble import translated
 
@@ -24,6 +25,7 @@ def copy(database: Database, to: Path) -> int:
     part = Path(f"{to}.part")
     with translated(to):
         part.unlink(missing_ok=True)
+        permissions.create(part)
         with database.reading() as source, closing(sqlite3.connect(part)) as target:
             source.backup(target)
         _flush(part)

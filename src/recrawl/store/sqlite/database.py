@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from recrawl.errors import StoreError
+from recrawl.store.sqlite import permissions, wal
 from recrawl.store.sqlite.migrations import migrate, steps
 from recrawl.store.sqlite.trouble import translated
 
@@ -23,10 +24,9 @@ APPLICATION_ID = 0x7263726C
 """In the file's header, so that a store is told from other databases."""
 
 _SETTINGS = "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
-_WRITER_SETTINGS = (
-    "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
-    "PRAGMA wal_autocheckpoint = 10000; PRAGMA journal_size_limit = 67108864;"
-)
+_WRITER_SETTINGS = "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
+_PACED_EVERY = 64
+"""Writes, after which the length of the log is looked at again."""
 
 
 class Database:
@@ -46,6 +46,8 @@ class Database:
         self._idle: list[sqlite3.Connection] = []
         self._pool = threading.Lock()
         self._writing = threading.RLock()
+        self._writes = self._longest_log = 0
+        self._shares = True
         self._suffix = "?mode=ro" if read_only else "?mode=rwc"
         with translated(path):
             self._writer = self._opened()
@@ -54,7 +56,26 @@ class Database:
         _refuse_what_cannot_be_a_store(self.path, self.read_only)
         if self.read_only and not sidecars_possible(self.path):
             self._suffix = "?mode=ro&immutable=1"
-        connection = self._connect()
+        if not self.read_only:
+            permissions.create(self.path)
+            permissions.shut_out_others(self.path)
+        try:
+            return self._made_ready(self._connect())
+        except sqlite3.Error as error:
+            if self.read_only or not wal.no_room_to_share(error, self.path):
+                raise
+        return self._opened_without_room()
+
+    def _opened_without_room(self) -> sqlite3.Connection:
+        """On a full disk: give the log's space back if it fits into the store, else keep others out and be read."""
+        alone = wal.connect_alone(self.path, self._timeout_s)
+        if wal.empty(alone):
+            alone.close()
+            return self._made_ready(self._connect())
+        self._shares = False
+        return self._made_ready(alone)
+
+    def _made_ready(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         try:
             self._recognise(connection)
             connection.executescript(_SETTINGS)
@@ -106,10 +127,17 @@ class Database:
             with _ending(connection):
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 migrate(connection)
+        self._longest_log = wal.pace(connection)
+        if wal.length(self.path) > 2 * self._longest_log:
+            wal.empty(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection nobody else is using. It sees everything committed before its statement began."""
+        if not self._shares:
+            with self.alone() as connection:
+                yield connection
+            return
         with translated(self.path):
             connection = self._taken()
             try:
@@ -138,9 +166,23 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: committed whole at the end of the block, undone whole if an error leaves it."""
         with self.alone() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            with _ending(connection):
-                yield connection
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                with _ending(connection):
+                    yield connection
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+                    wal.empty(connection)  # which may make room for the next try
+                raise
+            self._keep_short(connection)
+
+    def _keep_short(self, connection: sqlite3.Connection) -> None:
+        """Let the log follow the size of the store; SQLite empties it when it can, and sometimes it never can."""
+        self._writes += 1
+        if self._writes % _PACED_EVERY == 0:
+            self._longest_log = wal.pace(connection)
+            if wal.length(self.path) > wal.FAR_TOO_LONG * self._longest_log:
+                wal.empty(connection)
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from recrawl.errors import StoreError
+from recrawl.store.sqlite import wal
 from recrawl.store.sqlite.database import Database, sidecars_possible
 from recrawl.store.sqlite.trouble import meaning
 
@@ -63,7 +64,16 @@ def _looked_at(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"there is no store at {path}")
     mode = "mode=ro" if sidecars_possible(path) else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+    found = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        found.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as error:
+        found.close()
+        if not wal.no_room_to_share(error, path):
+            raise
+        found = wal.connect_alone(path)
+        found.execute("PRAGMA query_only = ON")
+    return found
 
 
 def readable(path: str | Path) -> dict[str, int]:

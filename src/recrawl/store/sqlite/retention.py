@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from recrawl.store.base import Keep, Vacuumed, keys_in
+from recrawl.store.sqlite import wal
 from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.rows import numbers
 
@@ -39,8 +40,9 @@ _STALE_S = 30 * 86400.0
 
 
 def vacuum(database: Database, keep: Keep, now: float) -> Vacuumed:
-    """By age, then by number, then by size; then give the space back."""
+    """By age, then by number, then by size; then give the space back. First the log's, to have room for the rest."""
     with database.alone() as connection:
+        wal.empty(connection)
         before = _file_size(connection)
     gone = Vacuumed(before=before)
     for table, age in (("items", keep.items), ("crawls", keep.crawls), ("prices", keep.prices), ("events", keep.items)):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recrawl.errors import StoreError, StoreFullError
+from recrawl.store.sqlite import wal
 
 _MEANING = {
     sqlite3.SQLITE_BUSY: "another program is writing to it and did not finish in time: try again",
@@ -33,6 +34,17 @@ def meaning(error: sqlite3.Error) -> str:
     return f"{words} ({error})" if words else str(error)
 
 
+def _advice(path: Path) -> str:
+    """What to do about a full disk."""
+    kept = wal.length(path)
+    if kept < wal.ROOM_BYTES or wal.room(path) >= (wanted := wal.wanted(path)):
+        return "Make room, or run `recrawl vacuum`"
+    return (
+        f"Free {-(-wanted // 1000):,} KB on its disk and run `recrawl vacuum`: {path}-wal, which must not be deleted, "
+        f"then gives back {kept // 1000:,} KB; or move the store with `recrawl backup` to another disk"
+    )
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turn errors of the database and the file system into ours."""
@@ -41,8 +53,7 @@ def translated(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
             raise StoreFullError(
-                f"store {path}: no space left; nothing of the last write was kept. Make room, or run `recrawl vacuum` "
-                f"({error})"
+                f"store {path}: no space left; nothing of the last write was kept. {_advice(path)} ({error})"
             ) from error
         raise StoreError(f"store {path}: {meaning(error)}") from error
     except OverflowError as error:

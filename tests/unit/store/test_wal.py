@@ -1,0 +1,68 @@
+"""The log beside a store stays in proportion to it, whatever is written and whoever reads."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
+from recrawl.store.sqlite import SqliteStore, wal
+
+PAGE = 4096
+
+
+def commit(store: SqliteStore, number: int, source: int = 1) -> None:
+    progress = Progress(source=source, last=float(number), etag="x" * 200)
+    crawl = Crawl(source=source, at=float(number), outcome="unchanged")
+    store.commit(Batch(settlements=[Settlement(progress=progress, crawl=crawl)]))
+
+
+def test_the_log_of_a_small_store_is_small(tmp_path: Path) -> None:
+    path, longest = tmp_path / "recrawl.db", 0
+    with SqliteStore(path) as store:
+        store.add([Source(url="https://a.example/feed")])
+        for number in range(1000):
+            commit(store, number)
+            longest = max(longest, wal.length(path))
+    assert PAGE * wal.LEAST_PAGES // 2 < longest < 2 * PAGE * wal.LEAST_PAGES
+    assert wal.length(path) == 0
+
+
+def test_a_log_that_grew_behind_a_reader_is_cut_once_that_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "recrawl.db"
+    with SqliteStore(path) as store:
+        store.add([Source(url="https://a.example/feed")])
+        with closing(sqlite3.connect(path)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM sources").fetchone()
+            for number in range(1500):
+                commit(store, number)
+            assert wal.length(path) > wal.FAR_TOO_LONG * PAGE * wal.LEAST_PAGES
+        for number in range(64):
+            commit(store, number)
+        assert wal.length(path) < 2 * PAGE * wal.LEAST_PAGES
+
+
+def test_a_log_that_was_left_long_is_emptied_when_the_store_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "recrawl.db"
+    with SqliteStore(path) as first:
+        first.add([Source(url="https://a.example/feed")])
+        with first._database.alone() as connection:
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+        for number in range(40):
+            commit(first, number)
+        with first._database.alone() as connection:
+            connection.execute("CREATE TABLE ballast AS SELECT zeroblob(4000000) AS it")
+        assert wal.length(path) > 4_000_000
+        with SqliteStore(path) as second:
+            assert wal.length(path) < 1_000_000
+            assert len(second.crawls(limit=1000)) == 40
+
+
+def test_the_log_of_a_large_store_may_be_longer(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "large.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE ballast AS SELECT zeroblob(20000000) AS it")
+        assert 4_500_000 < wal.pace(connection) < 5_500_000
+        assert 1000 < connection.execute("PRAGMA wal_autocheckpoint").fetchone()[0] < 1300
