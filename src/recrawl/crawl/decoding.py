@@ -74,7 +74,7 @@ def document_start(body: bytes) -> tuple[str, int]:
     """The name of the root element, in lower case without prefix, and where the document begins.
 
     Junk before an XML document (a warning of the server's scripts) is passed over. The name is empty where there is no
-    markup, and `html` where a document type says so.
+    markup, and `html` where a document type says so and no root of a feed, sitemap or OPML list follows.
     """
     root = _root(body)
     if root == "html" or root in KNOWN_ROOTS:
@@ -163,19 +163,19 @@ _STRICT, _RECOVERING = _parser(False), _parser(True)
 
 
 def _root(body: bytes) -> str:
-    """The name of the first element, whatever may come before it; "html" as soon as a document type says so."""
-    place = 0
+    """The name of the first element, whatever may come before it; "html" for a type that says so, save of feeds."""
+    place, page = 0, False
     while True:
         while (skipped := _PROLOG.match(body, place)) and skipped.end() > place:
             place = skipped.end()
         kind = _DOCTYPE.match(body, place)
         if kind is None:
             break
-        if (kind[1] or b"").lower() == b"html":
-            return "html"
+        page = page or (kind[1] or b"").lower() == b"html"
         place = _end_of_doctype(body, kind.end())
     root = _ROOT.match(body, place)
-    return "" if root is None else root[1].rpartition(b":")[2].decode("ascii", "replace").lower()
+    name = "" if root is None else root[1].rpartition(b":")[2].decode("ascii", "replace").lower()
+    return "html" if page and name not in KNOWN_ROOTS else name
 
 
 def _end_of_doctype(body: bytes, place: int) -> int:
