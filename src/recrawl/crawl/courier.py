@@ -382,20 +382,34 @@ class Courier:
         """Pass if robots.txt allows it; the delay the host asks for, in seconds."""
         if not self._obey_robots:
             return 0.0
-        rules = self._robots.rules(origin, self._clock.now()) or await self._asked(origin, visit)
+        rules = await self._known(origin) or await self._asked(origin, visit)
         if rules.refusal:
             raise _StoppedError(refused=rules.refusal, reason="robots", retry_at=rules.expires)
-        if not rules.allow(visit.url):
+        large = rules.characters > LARGE_ROBOTS_BYTES
+        if not (await asyncio.to_thread(rules.allow, visit.url) if large else rules.allow(visit.url)):
             raise _StoppedError(refused="robots.txt does not allow it", reason="robots", retry_at=rules.expires)
         if rules.crawl_delay_s:
             self._slots.asks(self._slots.key_of(visit.url), rules.crawl_delay_s, self._clock.now())
         return rules.crawl_delay_s
 
+    async def _known(self, origin: str) -> Rules | None:
+        """The rules in force that are in memory or in the store."""
+        record = self._robots.stored(origin, self._clock.now())
+        if record is not None:
+            self._robots.recall(record, await self._read_robots(record))
+        return self._robots.rules(origin, self._clock.now())
+
+    async def _read_robots(self, record: Robots) -> Rules:
+        """The rules of a copy; a large one is read in another thread."""
+        if len(record.body) > LARGE_ROBOTS_BYTES:
+            return await asyncio.to_thread(self._robots.read, record)
+        return self._robots.read(record)
+
     async def _asked(self, origin: str, visit: _Visit) -> Rules:
         """Fetch robots.txt, unless somebody else is doing so: then wait for that."""
         while origin in self._asking:
             await asyncio.wait((self._asking[origin],))
-            rules = self._robots.rules(origin, self._clock.now())
+            rules = await self._known(origin)
             if rules is not None:
                 return rules
         done = self._asking[origin] = asyncio.get_running_loop().create_future()
@@ -412,16 +426,14 @@ class Courier:
             if stop.refused:
                 raise
             record = self._robots.unreachable(origin, 0, self._clock.now())
-            rules = self._robots.keep(record, self._robots.read(record))
+            rules = self._robots.keep(record, await self._read_robots(record))
             if rules.refusal:
                 stop.retry_at = rules.expires
                 raise
             return rules
         cache_control = response.headers.get("cache-control")
         record = self._robots.judged(origin, response.status, response.body, cache_control, self._clock.now())
-        if len(record.body) > LARGE_ROBOTS_BYTES:
-            return self._robots.keep(record, await asyncio.to_thread(self._robots.read, record))
-        return self._robots.keep(record, self._robots.read(record))
+        return self._robots.keep(record, await self._read_robots(record))
 
     async def _robots_response(self, url: str, visit: _Visit) -> Response:
         """The answer after redirects; too many of them count as no file [RFC 9309, 2.3.1.2]."""

@@ -86,11 +86,20 @@ class RobotsCache:
         if rules is not None:
             self._rules.move_to_end(origin)
         else:
-            record = self._record(origin)
-            if record is None or not now < record.expires <= now + MAX_AGE_S:
+            record = self.stored(origin, now)
+            if record is None:
                 return None
             rules = self._remember(origin, self.read(record))
         return rules if rules.expires > now else None
+
+    def stored(self, origin: str, now: float) -> Robots | None:
+        """A copy in force that is not in memory, and has yet to be read; None if there is none."""
+        record = None if origin in self._rules else self._record(origin)
+        return record if record is not None and now < record.expires <= now + MAX_AGE_S else None
+
+    def recall(self, record: Robots, rules: Rules) -> None:
+        """Remember the rules of a stored copy."""
+        self._remember(record.origin, rules)
 
     def judged(self, origin: str, status: int, body: bytes, cache_control: str | None, now: float) -> Robots:
         """What an answer to /robots.txt, its redirects followed, amounts to. Nothing is remembered yet."""

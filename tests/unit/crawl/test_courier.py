@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import threading
 from collections.abc import AsyncIterator, Callable
 from random import Random
 
@@ -16,7 +17,7 @@ from recrawl.config import Fetching, Politeness
 from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.politeness import Slots
-from recrawl.crawl.robots import RETRY_S, RobotsCache
+from recrawl.crawl.robots import RETRY_S, RobotsCache, Rules
 from recrawl.crawl.transport import Reason, Request, Response, TransportError
 from recrawl.store.base import Robots
 from servers import serving
@@ -512,6 +513,29 @@ def test_ten_megabytes_of_robots_txt_are_cut_and_obeyed() -> None:
     assert forbidden.refused == "robots.txt does not allow it"
     assert allowed.response is not None
     assert allowed.response.body == b"news"
+
+
+@pytest.mark.parametrize("lines", [1, 5000])
+def test_large_robots_txt_are_read_and_asked_in_another_thread_also_when_they_were_stored(
+    lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "User-agent: *\nDisallow: /no\n" + "Disallow: /x*y\n" * lines
+    stored = Robots(origin=A, fetched=START, status=200, body=text, good=text, expires=START + 3600.0)
+    threads: list[bool] = []
+
+    def noted(method: Callable[..., object]) -> Callable[..., object]:
+        def call(*given: object) -> object:
+            threads.append(threading.current_thread() is threading.main_thread())
+            return method(*given)
+
+        return call
+
+    monkeypatch.setattr(RobotsCache, "read", noted(RobotsCache.read))
+    monkeypatch.setattr(Rules, "allow", noted(Rules.allow))
+    scene = Scene({A + "/yes": page("news")}, stored=stored)
+    assert scene.visit(A + "/no").refused == "robots.txt does not allow it"
+    assert scene.visit(A + "/yes").response is not None
+    assert threads == [lines == 1] * 3
 
 
 def test_a_redirect_into_the_private_network_is_refused_after_the_fact_of_its_name() -> None:

@@ -16,7 +16,7 @@ import pytest
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
-from recrawl.crawl import clerk, following, pipeline
+from recrawl.crawl import clerk, following, pipeline, registrar
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.transport import Request, Response
@@ -321,3 +321,28 @@ def test_a_stop_amid_a_very_long_listing_leaves_it_whole(tmp_path: Path, monkeyp
         assert len(store.items(source=1, limit=10_000)) == 3000
         (first, *_) = store.crawls(source=1)[::-1]
         assert (first.outcome, first.new) == ("first", 3000)
+
+
+def test_a_page_is_compared_with_what_it_was_off_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def unified(old: str, new: str) -> str:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return f"{old} -> {new}"
+
+    class Page(Web):
+        async def fetch(self, request: Request) -> Response:
+            self.asked.append(request.url)
+            return Response(request.url, 200, {"content-type": "text/html"}, b"<p>visit %d" % len(self.asked))
+
+    async def scene(store: SqliteStore) -> None:
+        async with running(store, Page()):
+            await until(lambda: len(store.versions(1, limit=2)) == 2)
+
+    monkeypatch.setattr(registrar, "unified", unified)
+    with SqliteStore(tmp_path / "recrawl.db") as store:
+        store.add([Source(url="http://a.example/page", kind="page")])
+        asyncio.run(scene(store))
+        assert store.versions(1, limit=10)[-2].diff == "visit 1 -> visit 2"
+    assert threads
+    assert not any(threads)

@@ -10,9 +10,11 @@ import time
 import pytest
 
 from recrawl.crawl import readers as module
-from recrawl.crawl.findings import Findings, UnreadableError
+from recrawl.crawl import visiting
+from recrawl.crawl.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
+from recrawl.store.base import item_key
 
 NOW = 1.79e9
 
@@ -209,3 +211,23 @@ def test_a_large_feed_does_not_hold_up_the_loop() -> None:
             await readers.close()
 
     assert asyncio.run(run()) < 0.5
+
+
+def test_long_listings_are_keyed_with_the_loop_let_in() -> None:
+    items = tuple(FoundItem(key=str(k)) for k in range(5 * module.SLICE))
+
+    async def run() -> int:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        assert await visiting._keys(items) == [item_key(item.key) for item in items]
+        counting.cancel()
+        return turns
+
+    assert asyncio.run(run()) >= 4
