@@ -13,6 +13,8 @@ from recrawl.errors import ParameterError
 SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0,
            "w": 604800.0, "week": 604800.0}  # fmt: skip
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+LONGEST = 200
+"""Characters of a time."""
 _NUMBER = r"[0-9]{0,20}\.?[0-9]{1,20}"
 _NUMBER_AND_UNIT = re.compile(rf"({_NUMBER}(?:e[+-]?[0-9]{{1,3}})?)\s{{0,20}}([a-z]{{0,20}})", re.IGNORECASE)
 _PART = re.compile(rf"({_NUMBER})\s{{0,20}}(ms|[a-z]{{1,20}})", re.IGNORECASE)
@@ -42,7 +44,7 @@ def parse_duration(argument: str, text: str | float) -> float:
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         seconds = float(text)
     else:
-        parts = _PART.findall(str(text))
+        parts = _PART.findall(str(text)) if len(str(text)) <= LONGEST else []
         bare = _NUMBER_AND_UNIT.fullmatch(str(text).strip())
         if bare and not bare[2]:
             seconds = float(bare[1])

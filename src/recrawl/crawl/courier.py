@@ -432,7 +432,9 @@ class Courier:
                 raise
             return rules
         cache_control = response.headers.get("cache-control")
-        record = self._robots.judged(origin, response.status, response.body, cache_control, self._clock.now())
+        busy = self._asked_to_wait(response) is not None  # whatever the status: it says nothing about rules
+        status = 429 if busy else response.status
+        record = self._robots.judged(origin, status, response.body, cache_control, self._clock.now())
         return self._robots.keep(record, await self._read_robots(record))
 
     async def _robots_response(self, url: str, visit: _Visit) -> Response:

@@ -88,11 +88,8 @@ def _record(line: str) -> tuple[str, str]:
     field, colon, value = line.partition(":")
     if colon and (kind := _kind(field)):
         return kind, value.strip()
-    words = line.split(maxsplit=2)  # some leave out the colon
-    for count in (1, 2):
-        if len(words) > count and (kind := _kind(" ".join(words[:count]))):
-            return kind, " ".join(words[count:]).strip()
-    return "", ""
+    *words, value = line.split(maxsplit=3) or [""]  # some leave out the colon; sentences are no lines of this kind
+    return (kind, value) if len(words) <= 2 and (kind := _kind(" ".join(words))) else ("", "")
 
 
 def _kind(field: str) -> str:

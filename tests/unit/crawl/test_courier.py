@@ -268,6 +268,13 @@ def test_a_limit_reached_holds_the_host(status: int) -> None:
     assert scene.visit(A + "/feed").reason == "busy"
 
 
+def test_a_limit_reached_at_robots_txt_does_not_open_the_site() -> None:
+    limit = page(status=403, x_ratelimit_remaining="0", x_ratelimit_reset="60")
+    scene = Scene({A + "/robots.txt": limit, A + "/feed": page("news")})
+    assert scene.visit(A + "/feed").reason == "robots"
+    assert scene.asked == [A + "/robots.txt"]
+
+
 def test_a_plain_403_holds_nobody() -> None:
     scene = Scene({A + "/feed": page(status=403)}, robots=False)
     scene.visit(A + "/feed")

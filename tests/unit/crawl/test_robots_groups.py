@@ -88,6 +88,11 @@ def test_a_name_after_rules_begins_another_group() -> None:
     assert rules("User-agent: recrawl\nDisallow:\nUser-agent: b\nDisallow: /b") == ["Disallow: "]
 
 
+def test_sentences_are_no_rules() -> None:
+    text = "User-agent: *\nDisallow: /a\nAllow us to explain\nUser agent of the month is nobody\nDisallow all of it"
+    assert rules(text) == ["Disallow: /a"]
+
+
 def test_groups_of_one_name_count_together() -> None:
     text = "User-agent: recrawl\nDisallow: /a\nUser-agent: x\nDisallow: /x\nUser-agent: Recrawl\nAllow: /b"
     assert rules(text) == ["Disallow: /a", "Allow: /b"]
