@@ -15,7 +15,7 @@ SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "hour": 36
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 LONGEST = 200
 """Characters of a time."""
-_NUMBER = r"[0-9]{0,20}\.?[0-9]{1,20}"
+_NUMBER = r"(?:[0-9]{1,20}(?:\.[0-9]{1,20})?|\.[0-9]{1,20})"
 _NUMBER_AND_UNIT = re.compile(rf"({_NUMBER}(?:e[+-]?[0-9]{{1,3}})?)\s{{0,20}}([a-z]{{0,20}})", re.IGNORECASE)
 _PART = re.compile(rf"({_NUMBER})\s{{0,20}}(ms|[a-z]{{1,20}})", re.IGNORECASE)
 

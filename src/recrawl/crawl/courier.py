@@ -431,10 +431,11 @@ class Courier:
                 stop.retry_at = rules.expires
                 raise
             return rules
-        cache_control = response.headers.get("cache-control")
-        busy = self._asked_to_wait(response) is not None  # whatever the status: it says nothing about rules
-        status = 429 if busy else response.status
-        record = self._robots.judged(origin, status, response.body, cache_control, self._clock.now())
+        status, now = response.status, self._clock.now()
+        if self._asked_to_wait(response) is not None:  # whatever the status: it says nothing about rules
+            record = self._robots.unreachable(origin, status, now)
+        else:
+            record = self._robots.judged(origin, status, response.body, response.headers.get("cache-control"), now)
         return self._robots.keep(record, await self._read_robots(record))
 
     async def _robots_response(self, url: str, visit: _Visit) -> Response:
