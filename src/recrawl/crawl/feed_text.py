@@ -35,13 +35,17 @@ def text_of(element: Any) -> str | None:
     return "".join(parts)
 
 
-def words_of(element: Any) -> str | None:
-    """Text for people: as `text_of`, unpacked where Atom says it is base64, nothing if it is no text then either."""
-    kind = element.get("type")
-    odd = kind is not None and "/" in kind and not kind.startswith("text/") and not kind.endswith("xml")
-    if odd or element.get("mode") == "base64":
-        return _unpacked(text_of(element) or "")
-    return text_of(element)
+def words_of(element: Any, binary: bool = False) -> str | None:
+    """Text for people: as `text_of`, unpacked where it is base64, as Atom says of all types that are no text.
+
+    Parameters
+        binary: it may be anything (Atom's content): what does not unpack to text is none
+    """
+    kind, text = element.get("type"), text_of(element)
+    typed = kind is not None and "/" in kind and not kind.startswith("text/") and not kind.endswith("xml")
+    if not text or not (typed or element.get("mode") == "base64"):
+        return text
+    return _unpacked(text) or (None if binary else text)
 
 
 def _pieces(element: Any) -> Iterator[str]:

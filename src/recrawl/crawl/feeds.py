@@ -184,7 +184,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         identity,
         own[_TITLE] or own[_OTHER_TITLE],
         link,
-        own[_SUMMARY] or (None if content is None else words_of(content)) or own[_OTHER_SUMMARY],
+        own[_SUMMARY] or (None if content is None else words_of(content, binary=True)) or own[_OTHER_SUMMARY],
         own[_PUBLISHED] or own[_UPDATED],
         base if link_of is None else _base(link_of, base),
         now,
