@@ -170,6 +170,9 @@ def test_a_small_store_with_a_long_log_on_a_full_disk_can_be_read_and_says_what_
         assert "which must not be deleted" in said
         wanted = int(re.search(r"Free ([0-9,]+) KB", said)[1].replace(",", "")) * 1000  # type: ignore[index]
         assert 0 < wanted < log.stat().st_size
+        status, said = _ran(capsys, "run", "--once")
+        assert status == 2
+        assert f"Free {wanted // 1000:,} KB" in said
         assert _ran(capsys, "backup", str(tmp_path / "elsewhere.db"))[0] == 0
         os.truncate(ballast, ballast.stat().st_size - wanted - 4096)
         status, said = _ran(capsys, "vacuum")

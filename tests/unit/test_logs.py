@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import io
 import json
@@ -10,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import structlog
 
+import recrawl
 from recrawl import logs
 from recrawl.redaction import message_of, only_host, program, without_credentials, without_password
 
@@ -162,3 +165,19 @@ def test_a_message_is_one_short_printable_line() -> None:
 )
 def test_what_is_left_of_a_secret(rule, given: str, left: str) -> None:
     assert rule(given) == left
+
+
+def test_no_module_hands_an_exception_to_a_log_by_itself() -> None:
+    """A renderer that is given one shows what it likes, variables included."""
+    ways = {"exception", "print_exc", "print_exception", "format_exc", "format_exception", "print_tb", "print_stack"}
+    package = Path(recrawl.__file__).parent
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            by_keyword = any(each.arg in ("exc_info", "stack_info", "show_locals") for each in node.keywords)
+            named = isinstance(node.func, ast.Attribute) and node.func.attr in ways and bool(node.args or node.keywords)
+            if by_keyword or named:
+                found.append(f"{path.relative_to(package)}:{node.lineno}")
+    assert found == []

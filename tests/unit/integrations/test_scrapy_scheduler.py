@@ -175,6 +175,12 @@ class TestSources:
         assert "cannot be a source" in caplog.text
         assert desk.stat("refused") == 1
 
+    def test_what_is_dropped_is_named_without_its_password(self, desk: Any, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.ERROR):
+            assert not desk.mark(A.replace("://", "://me:canary-4711@"), {"importance": -1})
+        assert "cannot be a source" in caplog.text
+        assert "canary-4711" not in caplog.text
+
     def test_false_is_no_mark(self, desk: Any) -> None:
         assert desk.mark(A, False)
         assert desk.scheduler.next_request().url == A

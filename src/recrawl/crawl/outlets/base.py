@@ -46,7 +46,10 @@ class Outlet(Protocol):
 
     @property
     def name(self) -> str:
-        """Names its cursor in the store: the same for the same destination in every run, and free of secrets."""
+        """Names its cursor in the store: the same for the same destination in every run, without passwords.
+
+        An address in it may hold a token: it is shown as `redaction.only_host` leaves it.
+        """
         ...
 
     @property
