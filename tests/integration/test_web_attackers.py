@@ -234,6 +234,22 @@ class TestRefusedBodies:
 
         run(attack())
 
+    def test_a_body_in_the_smallest_pieces_is_taken(self, app: FastAPI, store: SqliteStore, run: Runs) -> None:
+        async def upload() -> None:
+            async with served(app) as place:
+                reader, writer = await place.send(
+                    IMPORT + b"Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+                )
+                assert b" 100 " in await reader.readuntil(b"\r\n\r\n")
+                chunks = b"".join(b"1\r\n%c\r\n" % each for each in LIST) + b"0\r\n\r\n"
+                for k in range(len(chunks)):
+                    writer.write(chunks[k : k + 1])
+                    await asyncio.sleep(0)
+                assert b'"added":2' in await reader.readuntil(b"refused")
+
+        run(upload())
+        assert store.count() == 2
+
     def test_heads_are_bounded(self, app: FastAPI, run: Runs) -> None:
         async def attack() -> None:
             async with served(app) as place:

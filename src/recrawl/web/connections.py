@@ -7,7 +7,8 @@ its place for ever. Where all places are taken, the connection that has waited l
 room for the newcomer, so many such halves push out each other, and whoever sends a whole request is answered. One that
 is being answered is never cut for another.
 
-Bytes are taken in small portions, so that no single client's occupy the loop for long.
+Bytes are taken in portions, small ones where each may cost much (heads, and bodies in chunks of any size), so that no
+client's occupy the loop for long. Of a body none are taken before the application asks for more.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from recrawl.config import Web
 from recrawl.web.safety.proxies import Proxies, place_of
 
-PORTION = 16 * 1024
+PORTION, SMALL_PORTION = 64 * 1024, 4 * 1024
 SWEEP_S = 1.0
 BUSY = (503, b"Service Unavailable", b"Too many connections: try again in a moment.\n")
 LATE = (408, b"Request Timeout", b"The request did not arrive in time, and nothing was done.\n")
@@ -118,7 +119,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, all: Connections, inner: H11Protocol) -> None:
         self._all, self._inner = all, inner
         self._limits = all.limits
-        self._buffer = bytearray(PORTION)
+        self._buffer = memoryview(bytearray(SMALL_PORTION))
         self._transport: asyncio.Transport = None  # type: ignore[assignment]
         self._admitted = False
         self._awaiting: float | None = None
@@ -138,7 +139,7 @@ class Connection(asyncio.BufferedProtocol):
         self._awaiting = asyncio.get_running_loop().time()
         self._inner.connection_made(self._transport)
 
-    def get_buffer(self, sizehint: int) -> bytearray:
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes go."""
         return self._buffer
 
@@ -148,7 +149,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         before = self._inner.conn.their_state
         try:
-            self._inner.data_received(bytes(memoryview(self._buffer)[:nbytes]))
+            self._inner.data_received(bytes(self._buffer[:nbytes]))
         except h11.ProtocolError:  # nonsense in the middle of an answer: there is no other answer to give
             self._transport.abort()
             return
@@ -157,8 +158,18 @@ class Connection(asyncio.BufferedProtocol):
             self._awaiting = None
         elif self._awaiting is None or state is not before:
             self._awaiting, self._arrived = asyncio.get_running_loop().time(), 0
+            self._expect(state)
         else:
             self._arrived += nbytes
+        if state is h11.SEND_BODY and (state is not before or self._inner.cycle.message_event.is_set()):
+            self._inner.flow.pause_reading()  # until the application asks for more
+
+    def _expect(self, state: type[h11.IDLE | h11.SEND_BODY]) -> None:
+        """Get ready for a head or a body."""
+        cheap = state is h11.SEND_BODY and any(name == b"content-length" for name, _ in self._inner.headers)
+        size = PORTION if cheap else SMALL_PORTION
+        if size != len(self._buffer):
+            self._buffer = memoryview(bytearray(size))
 
     def eof_received(self) -> None:
         """The client sends no more: what it left unfinished is refused, in words it may still be able to read."""

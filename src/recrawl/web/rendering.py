@@ -22,6 +22,7 @@ TITLES = {
     403: "Not done",
     404: "There is no such page",
     405: "Not like that",
+    411: "How long?",
     413: "Too large",
     414: "Too long",
     415: "Not like that",

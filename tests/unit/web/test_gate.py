@@ -323,6 +323,13 @@ class TestBeforeTheBody:
 
         assert asyncio.run(together()) == [503, 200, 200, 200, 200, 200]
 
+    def test_a_form_says_how_long_it_is(self, store: SqliteStore, visitor: Visitor) -> None:
+        visitor.get("/")
+        own = {"cookie": f"recrawl_session={visitor.cookies['recrawl_session']}", "transfer-encoding": "chunked"}
+        for method, path in every_route(visitor.app):
+            if method in CHANGES and not path.startswith("/api/"):
+                assert answered_unread(visitor.app, method, path, {"content-type": self.FORM, **own}) == 411
+
     def test_a_form_is_no_list(self, store: SqliteStore, program: Visitor) -> None:
         assert answered_unread(program.app, "POST", "/api/v1/import", {"content-type": self.FORM}) == 415
 

@@ -33,7 +33,7 @@ SourceOrder = Literal[
     "-id", "-url", "-title", "-importance", "-added", "-last", "-due", "-value", "-failures",
 ]  # fmt: skip
 TROUBLE: dict[int | str, dict[str, Any]] = {
-    status: {"model": models.Problem} for status in (400, 401, 403, 404, 413, 414, 415, 421, 422, 429, 431, 503)
+    status: {"model": models.Problem} for status in (400, 401, 403, 404, 411, 413, 414, 415, 421, 422, 429, 431, 503)
 }
 
 

@@ -50,8 +50,8 @@ MOST_IMPORT = 10 * 1024 * 1024
 IMPORTS = ("/api/v1/import", "/sources/import")
 MOST_IMPORTS = 4
 """Lists in memory at once."""
-LINGER_S = 5.0
-"""How long the rest of a body that was refused is passed over, so that the sender comes to read why."""
+LINGER_S, MOST_LINGERING = 5.0, 2
+"""How long the rest of a body that was refused is passed over, so that the sender comes to read why; of how many."""
 FORGED = "The form was too old, or not ours, and nothing was done. Go back, reload the page and try again."
 
 Refusal = Callable[[Request, int, str], Response]
@@ -93,7 +93,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, door: Door, clock: Clock, refusal: Refusal) -> None:
         self._app, self._door, self._clock, self._refusal = app, door, clock, refusal
-        self._imports = 0
+        self._imports = self._lingering = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -189,6 +189,8 @@ class Gate:
         kind = kind_of(headers)
         if not vouched and (known is None or not page or kind not in (URLENCODED, MULTIPART)):
             return Refused(403, FORGED), False
+        if not vouched and announced(headers) is None:
+            return Refused(411, "Say beforehand how long it is."), False
         if not page and kind == MULTIPART:
             return Refused(415, "Send the list itself, not a form with it inside."), False
         if (announced(headers) or 0) > limit:
@@ -196,11 +198,26 @@ class Gate:
         return None, vouched
 
     async def _answer(self, refused: Refused, scope: Scope, rest: int | None, receive: Receive, send: Send) -> None:
-        """Say why not, with the rest of a body on its way. Pages ask the store, so they are made off the loop."""
+        """Say why not. Pages ask the store, so they are made off the loop.
+
+        What comes of the rest of a body is passed over for a moment: cut off at once, the sender would see a broken
+        connection instead of the answer. A rest of unknown length is, and that of many senders at a time.
+        """
         answer = await run_in_threadpool(self._refusal, Request(scope), refused.status, refused.words)
         if refused.retry_s > 0.0:
             answer.headers["Retry-After"] = str(math.ceil(refused.retry_s))
-        await _turned_away(answer, scope, rest, receive, send)
+        if rest == 0:
+            await answer(scope, receive, send)
+            return
+        answer.headers["Connection"] = "close"
+        await answer(scope, receive, _unfinished(send))
+        if rest is not None and rest <= 2 * MOST_IMPORT and self._lingering < MOST_LINGERING:
+            self._lingering += 1
+            try:
+                await _pass_over(receive)
+            finally:
+                self._lingering -= 1
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _limit(path: str, headers: Headers) -> int:
@@ -217,26 +234,21 @@ async def _form(headers: Headers, body: bytes) -> dict[str, str]:
     return await asyncio.to_thread(form_fields, content_type, body)
 
 
-async def _turned_away(answer: Response, scope: Scope, rest: int | None, receive: Receive, send: Send) -> None:
-    """Answer a request whose body may still be on its way: what comes is passed over for a moment, then cut off.
+async def _pass_over(receive: Receive) -> None:
+    """Take the rest of a body for a while, and forget it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while (await receive()).get("more_body", False):
+                pass
 
-    Cut off at once, the sender would see a broken connection instead of the answer. A rest of unknown length is.
-    """
-    if rest == 0:
-        await answer(scope, receive, send)
-        return
-    answer.headers["Connection"] = "close"
+
+def _unfinished(send: Send) -> Send:
+    """A `send` after which there is an end still to be sent."""
 
     async def unfinished(message: Message) -> None:
         await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
 
-    await answer(scope, receive, unfinished)
-    if rest is not None and rest <= 2 * MOST_IMPORT:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S):
-                while (await receive()).get("more_body", False):
-                    pass
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    return unfinished
 
 
 def _is_page(scope: Scope) -> bool:
