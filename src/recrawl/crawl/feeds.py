@@ -37,6 +37,8 @@ LARGEST_FOR_FEEDPARSER = 1_000_000
 
 BROKEN = "the feed is malformed; what could be read was read"
 
+_IN_UTF8 = {"content-type": "application/xml; charset=utf-8"}
+"""What feedparser is to believe, whatever the document says of its encoding."""
 _ITEM_TAGS = frozenset(("item", "entry"))
 _ID, _TITLE, _LINK, _SUMMARY, _CONTENT, _PUBLISHED, _UPDATED, _OTHER_ID, _OTHER_TITLE, _OTHER_SUMMARY = range(10)
 _FIELDS = {
@@ -288,7 +290,7 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
         raise UnreadableError("not a readable feed: malformed, with entities of its own")
     try:
         # A stream, because bare bytes could be taken for the name of a file.
-        feed = feedparser.parse(BytesIO(body), sanitize_html=False)
+        feed = feedparser.parse(BytesIO(body), sanitize_html=False, response_headers=_IN_UTF8)
         entries = feed.entries[:MOST_ENTRIES]
         title = str(feed.feed.get("title", ""))
     except Exception as error:  # a library of heuristics on strangers' text: whatever it raises, it could not read it

@@ -145,6 +145,14 @@ def test_shifting_encodings_are_believed_by_their_label() -> None:
     assert read(document(body.encode("iso-2022-jp"))).title == "日本"
 
 
+@pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r", "utf-16", "utf-8"])
+def test_a_malformed_feed_is_not_decoded_twice(encoding: str) -> None:
+    body = (
+        SAYS.format(encoding) + "<rss><channel><item><title>Один</title></item><item><title>Два</item><item><title>Три"
+    )
+    assert read(document(body.encode(encoding))).items[0].title == "Один"
+
+
 @pytest.mark.parametrize("label", ["nonsense", "utf-7", "hex", "rot13", "base64", "zlib", "\x00", "x" * 1000])
 def test_labels_that_are_no_charset_do_no_harm(label: str) -> None:
     body = b"<rss><channel><title>\xe7a</title></channel></rss>"
