@@ -22,7 +22,7 @@ from recrawl.crawl.tasks import Tasks
 from recrawl.store.base import Batch, Settlement, Store, item_key, keys_in
 
 CROWDED, PIECE = 2000, 500
-"""A visit that lists so many items is settled apart, in pieces of so many."""
+"""A visit that lists so many items or sitemaps is settled apart, its items in pieces of so many."""
 
 
 class Registrar:
@@ -77,11 +77,11 @@ class Registrar:
                 await asyncio.sleep(self._batch_s)
             self._news.clear()
             visits, self._finished = self._finished, []
-            usual = [visit for visit in visits if len(visit.keys) < CROWDED]
+            usual = [visit for visit in visits if not _is_crowded(visit)]
             if usual:
                 await self._settle(usual)
             for visit in visits:
-                if len(visit.keys) >= CROWDED:
+                if _is_crowded(visit):
                     self._crowded.begin(self._settle_crowded(visit))
 
     async def _settle(self, visits: list[Visit]) -> None:
@@ -117,6 +117,10 @@ class Registrar:
         await self._clerk.commit(Batch(settlements=settlements, holds=holds, robots=robots))
         self._decider.forget_records(settlements)
         self._concluded(visits, settlements)
+
+
+def _is_crowded(visit: Visit) -> bool:
+    return len(visit.keys) + len(visit.findings.children if visit.findings else ()) >= CROWDED
 
 
 def look_up(store: Store, visits: list[Visit]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
-from recrawl.crawl import clerk, following, pipeline, registrar
+from recrawl.crawl import clerk, following, pipeline, registrar, settling
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.transport import Request, Response
@@ -346,3 +346,30 @@ def test_a_page_is_compared_with_what_it_was_off_the_loop(tmp_path: Path, monkey
         assert store.versions(1, limit=10)[-2].diff == "visit 1 -> visit 2"
     assert threads
     assert not any(threads)
+
+
+def test_an_index_of_very_many_sitemaps_is_settled_off_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def settle(*given: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return settling.settle(*given)
+
+    class Index(Web):
+        async def fetch(self, request: Request) -> Response:
+            self.asked.append(request.url)
+            listed = "".join(f"<sitemap><loc>/{k}.xml</loc></sitemap>" for k in range(registrar.CROWDED))
+            body = f"<sitemapindex>{listed}</sitemapindex>" if len(self.asked) == 1 else "<urlset/>"
+            return Response(request.url, 200, {"content-type": "application/xml"}, body.encode())
+
+    async def scene(store: SqliteStore) -> None:
+        async with running(store, Index()):
+            await until(lambda: len(store.sources(limit=2)) == 2)
+
+    monkeypatch.setattr(registrar, "settle", settle)
+    with SqliteStore(tmp_path / "recrawl.db") as store:
+        store.add([Source(url="http://a.example/sitemap.xml", kind="sitemap")])
+        asyncio.run(scene(store))
+    assert threads == [False]
