@@ -83,7 +83,7 @@ def set_not_before(
 
 
 @njit(cache=True)
-def dismiss(catalogue: Catalogue, ids: Int64Array) -> None:
+def dismiss(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ids: Int64Array) -> None:
     """Some sources are gone; their entries are dropped where they are next read."""
     for source in ids:
         catalogue.place[source] = GONE
@@ -91,20 +91,12 @@ def dismiss(catalogue: Catalogue, ids: Int64Array) -> None:
 
 
 @njit(cache=True)
-def admit(catalogue: Catalogue, chains: Chains, wards: Wards, first: int, end: int) -> None:
+def admit(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, first: int, end: int) -> None:
     """Take in the sources first .. end - 1, whose records are written."""
     for source in range(first, end):
         if catalogue.record[source, LAST] == -math.inf:
             enrol(catalogue, chains, source)
         else:
-            arrive(catalogue, chains, wards, 0, source)
-
-
-@njit(cache=True)
-def wake_crawled(catalogue: Catalogue, chains: Chains, wards: Wards, end: int) -> None:
-    """Take in the sources 0 .. end - 1 that were crawled before."""
-    for source in range(end):
-        if catalogue.record[source, LAST] > -math.inf:
             arrive(catalogue, chains, wards, 0, source)
 
 

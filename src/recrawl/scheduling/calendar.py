@@ -17,23 +17,16 @@ import numpy.typing as npt
 
 from recrawl.errors import ParameterError
 from recrawl.records import FloatArray, IntArray, checked
-from recrawl.scheduling import amendments, saved
+from recrawl.scheduling import amendments, room, saved
 from recrawl.scheduling.chains import MEMBERS
 from recrawl.scheduling.choice import FITS, GUARANTEED, LAST_INDEX, REPORT, SPENT, choose
-from recrawl.scheduling.newcomers import heapify
 from recrawl.scheduling.state import (
-    ARRIVALS,
-    BEST,
     COLUMNS,
     CROWD,
     CROWDS,
     DIALS,
-    ENTRIES,
-    FIRST_SLOT,
     FREE,
     GONE,
-    GROUP,
-    HEAD,
     KNOBS,
     LABOUR,
     LAST,
@@ -43,12 +36,8 @@ from recrawl.scheduling.state import (
     NEWCOMERS,
     NOT_BEFORE,
     NOW,
-    POOL,
     RATE,
-    SHELF,
-    SLOTS,
     STEEPNESS,
-    TIMER,
     UNUSED,
     VALUE,
     WARD,
@@ -57,7 +46,7 @@ from recrawl.scheduling.state import (
     Hosts,
     Wards,
 )
-from recrawl.scheduling.wheel import STEEP, beds, revisits, untune
+from recrawl.scheduling.wheel import STEEP, revisits, untune
 
 # Slots of the main wheel: one per so many sources, within limits that keep the heads of all slots in the cache.
 SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS = 64, 64, 1 << 17
@@ -129,7 +118,7 @@ class Calendar:
         self._wards = Wards(dial=np.zeros((0, DIALS)), knob=np.zeros((0, KNOBS), np.int64))
         self._hosts = Hosts(until=np.empty(0), table=np.zeros((0, COLUMNS), np.int64))
         self._grouped = group is not None
-        self._new_chains(1)
+        self._chains = room.more_chains(self._chains, 1)
         self._new_ward(slots, -1)
         self._wards.dial[0, [NOW, LATEST]] = start
         self._cheapest = math.inf
@@ -171,15 +160,12 @@ class Calendar:
         guess = self._guess(tokens)
         if guess == 0:
             return np.empty(0, np.int64)
-        self._make_room(len(self._hosts.until))
-        picked = choose(
-            self._catalogue, self._chains, self._wards, self._hosts, moment, tokens, guess, self._cheapest, self._report
-        )
+        picked = self._run(choose, moment, tokens, guess, self._cheapest, self._report)
         self._follow_price()
         self._open_wards()
         if self._wards.knob[0, LABOUR] > PATIENCE * len(self) + 10_000:
             self._reconsider_tuning()
-        return picked.astype(np.int64)
+        return np.asarray(picked, np.int64)
 
     def _guess(self, tokens: float) -> int:
         """About how many sources the budget pays for; exact where all cost the same."""
@@ -195,7 +181,7 @@ class Calendar:
         frequency = revisits(self._catalogue, sample, self._wards.dial[0, MARK])
         self._wards.knob[0, LABOUR] = 0
         if not 0.5 < STEEP * frequency / self._wards.dial[0, STEEPNESS] < 2.0:
-            untune(self._catalogue, self._chains, self._wards, self._hosts, 0)
+            self._run(untune, 0)
 
     def _follow_price(self) -> None:
         lowest = float(self._report[LAST_INDEX])
@@ -231,16 +217,10 @@ class Calendar:
         first, end = self._size, self._size + len(flat["value"])
         if end == first:
             return np.empty(0, np.int64)
-        self._grow(end)
+        self._catalogue = room.catalogue_for(self._catalogue, end, self._grouped)
         self._write(first, end, flat)
         self._size = end
-        never = np.flatnonzero(flat["last"] == -math.inf)
-        self._grow_newcomers(len(never))
-        if first == 0:
-            self._found(never)
-        else:
-            self._make_room(end - first)
-            amendments.admit(self._catalogue, self._chains, self._wards, first, end)
+        self._run(amendments.admit, first, end, more=end - first)
         return np.arange(first, end)
 
     def _write(self, first: int, end: int, flat: dict[str, FloatArray]) -> None:
@@ -272,15 +252,6 @@ class Calendar:
             spreads: Any = {name: column}
             self._catalogue = self._catalogue._replace(**spreads)
         return column
-
-    def _found(self, never: IntArray) -> None:
-        """Take in the first sources: newcomers as a heap at once, the others awake."""
-        chains, wards = self._chains, self._wards
-        chains.newcomers[: len(never)] = never
-        chains.ledger[NEWCOMERS] = len(never)
-        heapify(self._catalogue, chains)
-        self._make_room(self._size - len(never))
-        amendments.wake_crawled(self._catalogue, self._chains, wards, self._size)
 
     def update(self, ids: npt.ArrayLike, value: npt.ArrayLike | None = None, rate: npt.ArrayLike | None = None) -> None:
         """Change what is believed of some sources."""
@@ -320,7 +291,7 @@ class Calendar:
     def remove(self, ids: npt.ArrayLike) -> None:
         """Forget some sources; their ids are not used again."""
         which = self._known(ids)
-        amendments.dismiss(self._catalogue, which)
+        self._run(amendments.dismiss, which)
         self._gone += len(which)
 
     def hold(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
@@ -332,8 +303,7 @@ class Calendar:
         self._amend(amendments.set_holds, which, _per_id("until", _until(until), which))
 
     def _amend(self, change: Any, which: IntArray, *values: FloatArray) -> None:
-        self._make_room(2 * len(which))
-        change(self._catalogue, self._chains, self._wards, self._hosts, which, *values)
+        self._run(change, which, *values, more=len(which))
 
     def _known(self, ids: npt.ArrayLike) -> IntArray:
         """The ids as an array, or an error that names the first that is unknown, gone or there twice."""
@@ -371,7 +341,7 @@ class Calendar:
         state = {}
         for part in (self._catalogue, self._chains, self._wards, self._hosts):
             for name, array in part._asdict().items():
-                size = self._size if part is self._catalogue else len(array)
+                size = self._size if part is self._catalogue and len(array) > 1 else len(array)
                 state[f"{type(part).__name__}.{name}"] = array[: trimmed.get(name, size)]
         return state | {"report": self._report}
 
@@ -397,57 +367,19 @@ class Calendar:
 
     # -- room
 
-    def _grow(self, size: int) -> None:
-        """Room for `size` sources; by a quarter more than asked, except the first time."""
-        catalogue = self._catalogue
-        capacity = len(catalogue.place)
-        if size <= capacity:
-            return
-        wanted = size if capacity == 0 else max(size, capacity + capacity // 4)
-        self._catalogue = Catalogue(
-            record=_extended(catalogue.record, wanted),
-            place=_extended(catalogue.place, wanted),
-            cost=_extended(catalogue.cost, wanted) if len(catalogue.cost) > 1 else catalogue.cost,
-            max_age=_extended(catalogue.max_age, wanted) if len(catalogue.max_age) > 1 else catalogue.max_age,
-            group=_extended(catalogue.group, wanted) if self._grouped else catalogue.group,
-        )
+    def _run(self, compiled: Any, *arguments: Any, more: int = 0) -> Any:
+        """Call a compiled function, with room for all it may write: the only way compiled code is reached.
 
-    def _grow_newcomers(self, more: int) -> None:
-        chains = self._chains
-        wanted = int(chains.ledger[NEWCOMERS]) + more
-        if wanted > len(chains.newcomers):
-            size = max(wanted, len(chains.newcomers) * 5 // 4)
-            self._chains = chains._replace(
-                newcomers=_extended(chains.newcomers, size), ceilings=_extended(chains.ceilings, size)
-            )
+        `more` is how many sources or groups the call names.
+        """
+        self._chains = room.chains_for(self._chains, len(self._hosts.until), more)
+        return compiled(self._catalogue, self._chains, self._wards, self._hosts, *arguments)
 
     def _grow_hosts(self, groups: int) -> None:
-        hosts = self._hosts
-        known = len(hosts.until)
-        if groups <= known:
-            return
-        size = max(groups, known * 5 // 4)
-        first = self._new_chains(size - known)
-        table = _extended(hosts.table, size, 0)
-        table[known:, [TIMER, BEST]] = -1
-        table[known:, SHELF] = np.arange(first, first + size - known)
-        self._hosts = Hosts(until=_extended(hosts.until, size, -math.inf), table=table)
-
-    def _new_chains(self, count: int) -> int:
-        """Add empty chains; the number of the first."""
-        chains = self._chains
-        first = len(chains.heads)
-        self._chains = chains._replace(heads=_extended(chains.heads, first + count, 0))
-        self._chains.heads[first:, HEAD] = -1
-        return first
+        self._chains, self._hosts = room.hosts_for(self._chains, self._hosts, groups)
 
     def _new_ward(self, slots: int, group: int) -> int:
-        first = self._new_chains(2 + beds(slots))
-        dial, knob = np.zeros((1, DIALS)), np.zeros((1, KNOBS), np.int64)
-        if len(self._wards.dial):
-            dial[0, [NOW, LATEST]] = self._wards.dial[0, [NOW, LATEST]]
-        knob[0, [POOL, ARRIVALS, FIRST_SLOT, SLOTS, GROUP]] = first, first + 1, first + 2, slots, group
-        self._wards = Wards(np.append(self._wards.dial, dial, axis=0), np.append(self._wards.knob, knob, axis=0))
+        self._chains, self._wards = room.another_ward(self._chains, self._wards, slots, group)
         return len(self._wards.dial) - 1
 
     def _open_wards(self) -> None:
@@ -457,33 +389,16 @@ class Calendar:
         for group in self._hosts.table[:crowds, CROWD].copy():
             if self._hosts.table[group, WARD] == 0:
                 ward = self._new_ward(self._host_slots(), int(group))
-                self._make_room(0)
-                amendments.open_ward(self._catalogue, self._chains, self._wards, self._hosts, group, ward)
+                self._run(amendments.open_ward, group, ward)
 
     def _host_slots(self) -> int:
         """Slots for one host's ward: fewer where there are many of them."""
         share = len(self) // (SOURCES_PER_SLOT * len(self._wards.dial))
         return _power_of_two(share, 16, HOST_SLOTS)
 
-    def _make_room(self, entries: int) -> None:
-        """Blocks enough for `entries` more entries: all but the head block of a chain are full."""
-        chains = self._chains
-        needed = (int(chains.ledger[ENTRIES]) + entries) // MEMBERS + len(chains.heads) + 64
-        if needed > len(chains.blocks):
-            size = max(needed, len(chains.blocks) * 5 // 4)
-            self._chains = chains._replace(blocks=_extended(chains.blocks, size))
-
 
 def _power_of_two(number: int, low: int, high: int) -> int:
     return min(max(1 << max(number, 1).bit_length(), low), high)
-
-
-def _extended(array: npt.NDArray[Any], size: int, fill: float | None = None) -> npt.NDArray[Any]:
-    longer = np.empty((size, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    if fill is not None:
-        longer[len(array) :] = fill
-    return longer
 
 
 def _time(argument: str, value: float) -> float:

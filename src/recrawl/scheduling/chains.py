@@ -4,8 +4,8 @@ A chain is a linked list of 64-byte blocks, each holding up to 15 members: readi
 not per member. Members are never taken out of the middle. A source says in `place` which chain holds its live entry;
 entries elsewhere are stale and are dropped when read.
 
-Blocks come from one array that the caller keeps large enough: reading frees blocks, appending takes them, and only
-the head block of a chain may be part empty, so `entries/15 + chains` blocks always suffice.
+Blocks come from one array that the caller keeps large enough (:mod:`~recrawl.scheduling.room`): reading frees blocks,
+appending takes them, and only the head block of a chain may be part empty.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ def push(chains: Chains, which: int, member: int) -> None:
             chains.ledger[FREE] = chains.blocks[fresh, 0]
         else:
             fresh = chains.ledger[UNUSED]
+            if fresh >= len(chains.blocks):
+                # never, if room was made; but an error can be read, and a write past the end destroys the process
+                raise IndexError("no room for another block of a chain")
             chains.ledger[UNUSED] += 1
         chains.blocks[fresh, 0] = block
         chains.heads[which, HEAD] = fresh

@@ -13,7 +13,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from recrawl.scheduling.compiled import inner
 from recrawl.scheduling.ranking import precedes
@@ -50,16 +49,6 @@ def _sink(chains: Chains, hole: int) -> None:
         heap[hole], keys[hole] = heap[child], keys[child]
         hole = child
     heap[hole], keys[hole] = source, key
-
-
-@njit(cache=True)
-def heapify(catalogue: Catalogue, chains: Chains) -> None:
-    """Make a heap of whatever order the newcomers stand in."""
-    for k in range(chains.ledger[NEWCOMERS]):
-        catalogue.place[chains.newcomers[k]] = NEWCOMER
-        chains.ceilings[k] = _key(catalogue, chains.newcomers[k])
-    for hole in range(chains.ledger[NEWCOMERS] // 2 - 1, -1, -1):
-        _sink(chains, hole)
 
 
 @inner

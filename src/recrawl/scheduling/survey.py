@@ -27,6 +27,7 @@ from recrawl.scheduling.state import (
     SHELF,
     STEEPNESS,
     TICK,
+    TIMER,
     VALUE,
     WAITING,
     WARD,
@@ -77,8 +78,8 @@ def raise_mark(catalogue: Catalogue, wards: Wards, ward: int, ids: Int64Array, k
     if index[rank - 1] > wards.dial[ward, MARK]:
         wards.dial[ward, MARK] = index[rank - 1]
         wards.knob[ward, ROSE] = 1
-        if wards.dial[ward, WIDTH] <= 0.0:
-            tune(catalogue, wards, ward, sample, now)
+    if wards.dial[ward, WIDTH] <= 0.0 and wards.dial[ward, MARK] > 0.0:
+        tune(catalogue, wards, ward, sample, now)
 
 
 @inner
@@ -99,7 +100,9 @@ def _wait_for_host(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Ho
     go_to(catalogue, chains, source, hosts.table[group, SHELF])
     hosts.table[group, WAITING] += 1
     note_crowd(chains, hosts, group, hosts.table[group, WAITING])
-    set_timer(catalogue, chains, wards, hosts, group, now)
+    if hosts.table[group, TIMER] < 0:
+        # a timer that is set rings no later than the hold ends: whoever changes the hold sees to that
+        set_timer(catalogue, chains, wards, hosts, group, now)
 
 
 @njit(cache=True)

@@ -93,6 +93,8 @@ GROUND = -(1 << 60)
 SLIGHT = 1e-290
 # Where mark × cost exceeds the value by this factor, the ceiling alone decides how long to sleep.
 FUTILE = 1.1
+# No slot is shorter, in seconds: the number of the slot the clock is in must be a whole number of 64 bits.
+SHORTEST_SLOT = 1e-6
 # One coarse slot lasts as long as so many fine ones.
 COARSENESS = 32
 # There is one coarse slot for so many fine ones.
@@ -290,6 +292,9 @@ def nap_of(catalogue: Catalogue, wards: Wards, ward: int, source: int, now: floa
 @inlined
 def bed_of(catalogue: Catalogue, wards: Wards, ward: int, source: int, now: float, index: float) -> int:
     """The chain in which a source with this index may sleep, or -1 if it should stay awake."""
+    if wards.dial[ward, WIDTH] <= 0.0:
+        # no steepness yet to measure a nap by, though the mark may have been raised to that of ward 0
+        return -1
     chain = rung_below_mark(catalogue, wards, ward, source)
     if chain < 0:
         chain = slot_after(wards, ward, now, nap_of(catalogue, wards, ward, source, now, index))
@@ -440,7 +445,7 @@ def tune(catalogue: Catalogue, wards: Wards, ward: int, sample: Int64Array, now:
     """Set slot width and steepness of an empty wheel from the revisit rates of a sample at the present mark."""
     dial, knob = wards.dial[ward], wards.knob[ward]
     frequency = revisits(catalogue, sample, dial[MARK])
-    dial[WIDTH] = PERIODS / frequency / knob[SLOTS]
+    dial[WIDTH] = max(PERIODS / frequency / knob[SLOTS], SHORTEST_SLOT)
     dial[STEEPNESS] = STEEP * frequency
     dial[ORIGIN], dial[AHEAD] = now, 0.0
     knob[CURRENT] = 0

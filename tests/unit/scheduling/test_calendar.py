@@ -5,6 +5,7 @@ import pytest
 
 import recrawl
 from recrawl.errors import ParameterError
+from recrawl.scheduling import room
 from recrawl.scheduling.calendar import Calendar
 from recrawl.scheduling.scan import scan
 from recrawl.scheduling.state import AWAKE
@@ -253,3 +254,71 @@ def test_costs_and_maximum_ages_may_change() -> None:
     calendar.configure([2], max_age=5.0)
     assert calendar.choose(51.0, 1.0).tolist() == [2]
     assert calendar.guarantee_share > 0.0
+
+
+@pytest.mark.parametrize("budget", [1, 10, 1000])
+@pytest.mark.parametrize("hold", [1.0, 30.0, math.inf])
+def test_thousands_of_one_host_added_in_portions_are_served_one_after_the_other(budget, hold):
+    calendar = Calendar(value=[1.0], rate=0.0, last=-math.inf, group=[0])
+    for _ in range(6):
+        calendar.add(np.ones(500), 0.0, last=-math.inf, group=np.zeros(500, np.int64))
+    for second in range(40):
+        calendar.hold([0], -math.inf)
+        assert calendar.choose(float(second), budget).tolist() == [second]
+        calendar.defer([second], math.inf)
+        calendar.hold([0], second + hold)
+
+
+def test_whatever_runs_compiled_has_room_for_all_it_may_write(monkeypatch):
+    """Here with never more room than was counted for the one call, so that a miscount shows."""
+    monkeypatch.setattr(room, "generous", lambda needed, present: needed)
+    rng = np.random.default_rng(3)
+    calendar = Calendar(value=[1.0], rate=0.01, last=-math.inf, group=[0])
+    for second in range(300):
+        count = int(rng.integers(1, 60))
+        last = np.where(rng.random(count) < 0.5, -math.inf, second - rng.exponential(50, count))
+        calendar.add(rng.lognormal(0, 2, count), 0.01, last=last, group=rng.integers(0, second // 3 + 1, count))
+        chosen = calendar.choose(float(second), int(rng.integers(0, 30)))
+        calendar.defer(chosen, second + rng.exponential(20, len(chosen)))
+        calendar.hold(rng.integers(0, 200, 10), second + float(rng.choice([-1.0, 1.0, 30.0, math.inf])))
+
+
+def test_a_chain_without_room_is_an_error_and_not_a_write_past_the_end(monkeypatch):
+    monkeypatch.setattr(room, "chains_for", lambda chains, groups, more: chains)
+    calendar = Calendar(value=[], rate=[])
+    with pytest.raises(IndexError, match="no room"):
+        calendar.add(np.ones(1000), 0.1, last=0.0)
+
+
+def test_a_crowded_host_whose_sources_became_worthless_does_not_divide_by_zero():
+    """Its ward has a mark, that of everybody else, before its wheel has a speed."""
+    size, crowd = 3000, 40
+    value = np.full(size, 5.0)
+    value[:crowd] = 1000.0
+    group = np.arange(1, size + 1)
+    group[:crowd] = 0
+    calendar = Calendar(value, 0.01, last=-300.0, group=group)
+    calendar.choose(0.0, 1)
+    calendar.update([0, 1], value=1e-3)
+    calendar.remove(np.arange(2, crowd))
+    calendar.crawled([0, 1], 1.0)
+    for second in range(1, 5):
+        assert len(calendar.choose(float(second), 10)) == 10
+
+
+def test_one_source_of_boundless_worth_makes_nobody_oversleep():
+    value, rate, last = some(500)
+    value[0] = 1e120
+    calendar = Calendar(value, rate, last=last, now=UNIX)
+    for step in range(1, 100):
+        now = UNIX + 5.0 * step
+        expected = scan(value, rate, last=last, now=now, budget=3)
+        assert calendar.choose(now, 3).tolist() == expected.tolist()
+        last[expected] = now
+
+
+def test_an_empty_calendar_can_be_saved_and_added_to(tmp_path):
+    Calendar(value=[], rate=[]).save(tmp_path / "calendar")
+    calendar = Calendar.load(tmp_path / "calendar")
+    calendar.add([1.0, 2.0], 0.1)
+    assert calendar.choose(1.0, 2).tolist() == [1, 0]
