@@ -241,8 +241,8 @@ def _visit_wards(
 @inner
 def _take_overdue(
     catalogue: Catalogue, hosts: Hosts, late: Int64Array, count: int, budget: float
-) -> tuple[int, float, bool]:
-    """Walk down the overdue, bringing those taken to the front; how many, what they cost, whether one did not fit."""
+) -> tuple[int, float, int]:
+    """Walk down the overdue, bringing those taken to the front; how many, what they cost, who did not fit, or -1."""
     taken, spent = 0, 0.0
     for k in range(count):
         source = late[k]
@@ -250,7 +250,7 @@ def _take_overdue(
             continue
         cost = cost_of(catalogue, source)
         if spent + cost > budget * FITS:
-            return taken, spent, True
+            return taken, spent, source
         spent += cost
         if len(catalogue.group) > 0:
             hosts.table[group_of(catalogue, source), BEST] = USED
@@ -258,14 +258,14 @@ def _take_overdue(
         late[k] = late[taken]
         late[taken] = source
         taken += 1
-    return taken, spent, False
+    return taken, spent, -1
 
 
 @njit(cache=True)
 def _take_ranked(
     catalogue: Catalogue, ids: Int64Array, index: Float64Array, count: int, spent: float, budget: float, guess: int
-) -> tuple[int, float, bool]:
-    """Walk down the ranking, those taken at the front and in order; how many, spent so far, whether one did not fit."""
+) -> tuple[int, float, int]:
+    """Walk down the ranking, those taken at the front and in order; how many, spent so far, who did not fit, or -1."""
     sorted_to, taken = 0, 0
     while True:
         upto = min(count, max(guess, 1))
@@ -275,17 +275,20 @@ def _take_ranked(
         while taken < sorted_to:
             cost = cost_of(catalogue, ids[taken])
             if spent + cost > budget * FITS:
-                return taken, spent, True
+                return taken, spent, ids[taken]
             spent += cost
             taken += 1
         if taken == count:
-            return taken, spent, False
+            return taken, spent, -1
         guess = 2 * guess + 16
 
 
 @inner
 def _newcomer_first(catalogue: Catalogue, newcomer: int, last: int, now: float) -> bool:
-    """Whether a newcomer still in the heap ranks above the last source taken."""
+    """Whether a newcomer still in the heap ranks above the last source looked at: taken, or the one that did not fit.
+
+    Whoever did not fit ends the walk, so those before it must all be known.
+    """
     if last < 0:
         return True
     merit, other = index_now(catalogue, newcomer, now), index_now(catalogue, last, now)
@@ -368,17 +371,18 @@ def choose(
         ids, index, count, late, due, overdue = _visit_wards(catalogue, chains, wards, hosts, now, candidates)
         settle = False
         _order_overdue(catalogue, late, due, overdue, now)
-        first, spent, full = _take_overdue(catalogue, hosts, late, overdue, budget)
+        first, spent, misfit = _take_overdue(catalogue, hosts, late, overdue, budget)
         if hosted:
             count = _champions(catalogue, chains, wards, hosts, ids, index, count)
             for k in range(first):
                 hosts.table[group_of(catalogue, late[k]), BEST] = -1
         taken = 0
-        if not full:
-            taken, spent, full = _take_ranked(catalogue, ids, index, count, spent, budget, guess - first)
-        full = full or spent + cheapest > budget * FITS
+        if misfit < 0:
+            taken, spent, misfit = _take_ranked(catalogue, ids, index, count, spent, budget, guess - first)
+        full = misfit >= 0 or spent + cheapest > budget * FITS
         newcomer = first_newcomer(catalogue, chains)
         last = ids[taken - 1] if taken > 0 else (late[first - 1] if first > 0 else -1)
+        last = misfit if misfit >= 0 else last
         more = wanted(catalogue, wards, newcomer) and not (full and not _newcomer_first(catalogue, newcomer, last, now))
         if (full or dial[MARK] <= 0.0) and not more:
             break

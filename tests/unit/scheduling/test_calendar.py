@@ -322,3 +322,10 @@ def test_an_empty_calendar_can_be_saved_and_added_to(tmp_path):
     calendar = Calendar.load(tmp_path / "calendar")
     calendar.add([1.0, 2.0], 0.1)
     assert calendar.choose(1.0, 2).tolist() == [1, 0]
+
+
+def test_the_walk_is_not_ended_by_a_source_that_ranks_below_newcomers():
+    """Those whose beliefs were changed have left the heap: one of them may be dear, and rank below one in it."""
+    calendar = Calendar(value=[30.0, 3.0, *range(20, 10, -1)], rate=0.1, cost=[1.0, 30.0, *[1.0] * 10])
+    calendar.update([0, 1], value=[30.0, 3.0])
+    assert calendar.choose(1.0, 10.0).tolist() == [0, *range(2, 11)]
