@@ -46,6 +46,7 @@ def make_terms(config: Config) -> Terms:
         parallel_per_host=politeness.parallel_per_host,
         hints=config.hints,
         ephemeral=config.objective == "ephemeral",
+        discovery=config.discovery,
     )
 
 

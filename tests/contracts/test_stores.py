@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 
 import postgres
+from recrawl.config import Discovery
 from recrawl.errors import ParameterError, StoreError
 from recrawl.store.base import (
     Batch,
@@ -33,6 +35,7 @@ from recrawl.store.base import (
     Version,
     packed,
 )
+from recrawl.store.discovery import NOTE, LeftOut, left_out
 from recrawl.store.opening import open_store
 from recrawl.store.sqlite import SqliteStore
 
@@ -411,6 +414,38 @@ class TestCrawling:
             store.commit(Batch(settlements=[settled(1, children=children)]))
         assert sorted(s.url for s in store.sources()) == ["c1", "c2", "https://0.example/"]
         assert len(list(store.progress())) == 3
+
+    def test_sources_found_are_bounded_per_site_and_in_all_and_the_rest_is_told(self, store: Store) -> None:
+        filled(store, 1)
+
+        def find(site: str, count: int, **bounds: int) -> None:
+            children = [Source(url=f"{site}/{k}", found_on=site, added=5.0) for k in range(count)]
+            store.commit(Batch(settlements=[settled(1, children=children)], discovery=Discovery(**bounds)))
+
+        def found() -> dict[str, int]:
+            return dict(sorted(Counter(source.found_on for source in store.sources()).items()))
+
+        find("a", 10, per_site=4, in_all=6)
+        assert found() == {"": 1, "a": 4}
+        assert left_out(store.note(NOTE)) == [LeftOut(site="a", found=4, left_out=6, bound="per_site", at=5.0)]
+        find("b", 3, per_site=4, in_all=6)
+        find("a", 4, per_site=4, in_all=6)
+        assert found() == {"": 1, "a": 4, "b": 2}
+        assert [(line.site, line.left_out, line.bound) for line in left_out(store.note(NOTE))] == [
+            ("a", 6, "per_site"),
+            ("b", 1, "in_all"),
+        ]
+        store.add([Source(url=f"mine/{k}") for k in range(20)])
+        find("a", 10, per_site=20, in_all=30)
+        find("b", 3, per_site=20, in_all=30)
+        assert found() == {"": 21, "a": 10, "b": 3}
+        assert store.note(NOTE) is None
+
+    def test_none_may_be_found(self, store: Store) -> None:
+        filled(store, 1)
+        children = [Source(url="c", found_on="site")]
+        store.commit(Batch(settlements=[settled(1, children=children)], discovery=Discovery(per_site=0)))
+        assert store.count() == 1
 
     def test_holds_stand_until_their_time_and_are_replaced(self, store: Store) -> None:
         first = Hold(host="a", until=10.0, reason="503", failures=2)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from recrawl.config import Config
     from recrawl.store.base import Crawl, Source, Store, Totals
+    from recrawl.store.discovery import LeftOut
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 LOOKED_AT, SHOWN = 5000, 5
@@ -56,9 +57,18 @@ def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
         "hour": store.totals(now - HOUR_S),
         "day": store.totals(now - DAY_S),
         **_hosts(store, store.crawls(since=now - DAY_S, limit=LOOKED_AT)),
+        "discovery": _discovery(store, config),
         "holds": store.holds(now),
         "next": _next(store, soonest),
     }
+
+
+def _discovery(store: Store, config: Config) -> dict[str, Any]:
+    """The bounds on sources that were found, and what was left out because of them, the latest first."""
+    from recrawl.store.discovery import NOTE, left_out
+
+    bounds = config.discovery
+    return {"per_site": bounds.per_site, "in_all": bounds.in_all, "left_out": left_out(store.note(NOTE))[::-1]}
 
 
 def _quiet_until(config: Config, now: float) -> float | None:
@@ -170,7 +180,7 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
     from recrawl.cli.showing import ahead, short, table
     from recrawl.crawl.text import clean
 
-    held = found["holds"]
+    held, left_out = found["holds"], found["discovery"]["left_out"]
     for title, heads, rows in (
         ("next", ("due", "source"), [(ahead(each["due"], now), clean(each["title"], 200) or each["url"])
                                      for each in found["next"]]),
@@ -180,7 +190,14 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
                                                  clean(each["error"], 200)) for each in found["failing_hosts"]]),
         (f"held: {len(held)}", ("for", "host", "why"), [(short(each.until - now), clean(each.host, 40),
                                                          clean(each.reason, 200)) for each in held[:SHOWN]]),
+        (f"sites with more than may be found: {len(left_out)}", ("left out", "site", "why"),
+         [(str(each.left_out), clean(each.site, 40), _why_left_out(each)) for each in left_out[:SHOWN]]),
     ):  # fmt: skip
         if rows:
             out.print(Text(f"\n{title}", style="bold"))
             table(out, heads, rows, elastic=len(heads) - 1, right=(0,))
+
+
+def _why_left_out(each: LeftOut) -> str:
+    reached = f"{each.found} found there" if each.bound == "per_site" else "as many found in all as may be"
+    return f"{reached}: for more, raise discovery.{each.bound}"

@@ -31,6 +31,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
         backlog: tokens it would take to crawl everything whose index is above `price` now
         newcomers: sources never crawled that wait; where all sources have gone, the visits to them that are under way:
             what these still need has to come from somewhere before their buckets can go
+        siblings: of the newcomers, those that have no share of their own (`Survey`)
         dearest: what its dearest crawl costs
         sources, hosts, buckets: how many it has
         spent: tokens since its life began
@@ -68,6 +69,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
     captured: float = 0.0
     trouble: str = ""
     roll: int = 0
+    siblings: int = 0
 
 
 class Grant(msgspec.Struct, kw_only=True, array_like=True):

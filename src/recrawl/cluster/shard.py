@@ -263,6 +263,7 @@ class Shard:
             own_price=crawler.price,
             backlog=survey.backlog,
             newcomers=newcomers,
+            siblings=survey.siblings,
             dearest=crawler.dearest,
             sources=survey.sources + newcomers,
             hosts=crawler.hosts,

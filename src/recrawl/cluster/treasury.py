@@ -387,8 +387,8 @@ def _bids(accounts: list[Account]) -> Bids:
         slope=column("slope"),
         price=column("price"),
         own_price=column("own_price"),
-        newcomers=column("newcomers"),
-        sources=np.maximum(column("sources"), column("newcomers")),
+        newcomers=column("newcomers") - column("siblings"),
+        sources=np.maximum(column("sources"), column("newcomers")) - column("siblings"),
         dearest=column("dearest"),
         cap=np.array([account.cap for account in accounts]),
     )

@@ -8,6 +8,7 @@ from recrawl.config.loading import load
 from recrawl.config.quiet import QuietHours, quiet_until
 from recrawl.config.settings import (
     Config,
+    Discovery,
     Fetching,
     HintSwitches,
     ObjectiveName,
@@ -21,6 +22,7 @@ from recrawl.config.settings import (
 
 __all__ = [
     "Config",
+    "Discovery",
     "Fetching",
     "HintSwitches",
     "ObjectiveName",

@@ -149,6 +149,8 @@ RULES: dict[str, Rule] = {
     "politeness.quiet_hours": _quiet,
     "politeness.backoff": _some_time,
     "politeness.max_backoff": _some_time,
+    "discovery.per_site": _whole(0, 1_000_000_000),
+    "discovery.in_all": _whole(0, 1_000_000_000),
     "pages.keep_text": _size,
     "retention.items": _some_time,
     "retention.crawls": _some_time,

@@ -100,6 +100,17 @@ class HintSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     lastmod: bool = True
 
 
+class Discovery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[discovery]`: how many sources may be found (the sitemaps an index names) beside those you add.
+
+    The largest sites have some thousand sitemaps; a hundred thousand sources take about half a gigabyte of memory and
+    at the default budget more than a day to be looked at once.
+    """
+
+    per_site: int = 10_000
+    in_all: int = 100_000
+
+
 class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[pages]`: what counts as a change of a page, and how much of it is kept."""
 
@@ -177,6 +188,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     fetch: Fetching = Fetching()
     politeness: Politeness = Politeness()
     hints: HintSwitches = HintSwitches()
+    discovery: Discovery = Discovery()
     pages: Pages = Pages()
     retention: Retention = Retention()
     outlets: Outlets = Outlets()

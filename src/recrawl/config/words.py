@@ -35,6 +35,8 @@ WORDS = {
     "hints.cache_control": "Whether Cache-Control max-age and Expires keep us away for so long.",
     "hints.changefreq": "Whether a sitemap's changefreq counts as evidence of its pace.",
     "hints.lastmod": "Whether a sitemap's lastmod counts as the time an entry changed.",
+    "discovery.per_site": "Most sources of one site (registrable domain) that sitemap indexes may add; 0 for none.",
+    "discovery.in_all": "Most sources that sitemap indexes may add, over all sites. What you add is not counted.",
     "pages.digest": "What is compared on a page: text (the main text, without times and nonces) or raw (every byte).",
     "pages.keep_text": "How much of a page's text is kept for the next diff.",
     "retention.items": "How long items are kept.",

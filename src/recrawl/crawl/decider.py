@@ -22,6 +22,7 @@ from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.kernels.continuous_index import continuous_index
+from recrawl.policies.cold_start import ALONE
 from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.policies.surveying import Survey
 from recrawl.records import FloatArray, IntArray, Visits
@@ -46,6 +47,8 @@ class Decider:
         self._by_url: dict[str, int] = {}
         self._group: dict[str, int] = {}
         self._keys: list[str] = []
+        self._family: dict[str, int] = {}
+        """The policy's numbers of sites whose sources were found there: they share what one newcomer is owed."""
         self._residents: dict[int, int] = {}
         """Per group, how many sources of the catalogue it has."""
         self._busy: dict[int, int] = {}
@@ -425,7 +428,11 @@ class Decider:
             half_life=np.array([s.half_life or math.nan for s in chosen]),
             max_age=np.array([self._max_age(n) for n in ids.tolist()]),
             cost=np.array([s.cost for s in chosen]),
+            kin=np.array([self._family_of(s) for s in chosen]),
         )
+
+    def _family_of(self, source: Source) -> int:
+        return self._family.setdefault(source.found_on, len(self._family)) if source.found_on else ALONE
 
     def _max_age(self, number: int) -> float:
         """In seconds; as good as none where its owner asked for a crawl that has not been made yet."""

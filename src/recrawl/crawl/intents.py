@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from recrawl.config import HintSwitches
+from recrawl.config import Discovery, HintSwitches
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
 from recrawl.store.base import Progress, Source
@@ -24,6 +24,7 @@ class Terms:
         parallel_per_host: requests in flight at once to one host
         hints: which of the publishers' own words about their pace count
         ephemeral: whether what is found is worth less with age (the objective); otherwise every find is worth 1
+        discovery: how many sources may be found
     """
 
     half_life_s: float = 12 * 3600.0
@@ -34,6 +35,7 @@ class Terms:
     parallel_per_host: int = 1
     hints: HintSwitches = field(default_factory=HintSwitches)
     ephemeral: bool = True
+    discovery: Discovery = field(default_factory=Discovery)
 
 
 @dataclass(frozen=True, slots=True)

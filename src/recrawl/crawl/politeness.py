@@ -259,6 +259,15 @@ def authority_of(url: str) -> str:
     return authority.removesuffix(own).rstrip(".")
 
 
+def site_of(url: str) -> str:
+    """What the owner of an URL registered.
+
+    >>> site_of("https://www.example.co.uk/sitemap.xml")
+    'example.co.uk'
+    """
+    return domain_of(authority_of(url))
+
+
 @lru_cache(maxsize=65_536)
 def domain_of(authority: str) -> str:
     """What its owner registered; addresses, local names and what is no name at all as they are.

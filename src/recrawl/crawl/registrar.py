@@ -114,7 +114,8 @@ class Registrar:
     async def _conclude(self, visits: list[Visit], settlements: list[Settlement]) -> None:
         """Commit what visits led to, and let others know."""
         holds, robots = self._courier.drain_holds(), self._courier.drain_robots()
-        await self._clerk.commit(Batch(settlements=settlements, holds=holds, robots=robots))
+        bounds = self._decider.terms.discovery
+        await self._clerk.commit(Batch(settlements=settlements, holds=holds, robots=robots, discovery=bounds))
         self._decider.forget_records(settlements)
         self._concluded(visits, settlements)
 

@@ -14,6 +14,7 @@ import msgspec
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
+from recrawl.crawl.politeness import site_of
 from recrawl.crawl.rate_limits import retry_after
 from recrawl.crawl.renaming import NOTE
 from recrawl.crawl.urls import origin
@@ -368,6 +369,14 @@ def _moved(source: Source, url: str) -> tuple[Source, bool]:
 def _child(parent: Source, url: str, now: float) -> Source:
     """A sitemap named in an index: a source of its own, on its parent's terms."""
     child = msgspec.structs.replace(
-        parent, id=0, url=url, kind="sitemap", title="", note=f"listed in {parent.url}", added=now, revision=0
+        parent,
+        id=0,
+        url=url,
+        kind="sitemap",
+        title="",
+        note=f"listed in {parent.url}",
+        added=now,
+        found_on=site_of(url),
+        revision=0,
     )
     return child if origin(url) == origin(parent.url) else msgspec.structs.replace(child, headers={})

@@ -29,7 +29,7 @@ from recrawl.learning.live import LAYOUT, LiveBeliefs
 from recrawl.learning.model import OBJECTIVES, Objective
 from recrawl.learning.readership import Clicked
 from recrawl.policies.base import RankedPolicy
-from recrawl.policies.cold_start import ColdStart
+from recrawl.policies.cold_start import ALONE, ColdStart, ranked
 from recrawl.policies.contract import Beliefs
 from recrawl.policies.learned_whittle import successful
 from recrawl.policies.surveying import Survey, within_delay
@@ -57,6 +57,8 @@ class Desk(Columns):
         "away": Column(np.bool_, False),
         "removed": Column(np.bool_, False),
         "group": Column(np.int64, 0),
+        "kin": Column(np.int64, ALONE),
+        "turn": Column(np.float64, 0.0),
         "value": Column(np.float64, 0.0),
         "value_sd": Column(np.float64, 0.0),
         "rate": Column(np.float64, 0.0),
@@ -72,6 +74,8 @@ class Desk(Columns):
     away: BoolArray
     removed: BoolArray
     group: IntArray
+    kin: IntArray
+    turn: FloatArray
     value: FloatArray
     value_sd: FloatArray
     rate: FloatArray
@@ -96,7 +100,8 @@ class LearnedCalendar(RankedPolicy):
 
     *Cold start.* A source with n newcomers ahead of it is first chosen before more than (n + 1)/cold_start tokens have
     been offered to `choose` (at equal costs, and if nothing holds it), whatever the price. Ahead are those of larger
-    importance × half-life / cost, and of equal ones those added before.
+    importance × half-life / cost, and of equal ones those added before; of a family (`configure`), one member for each
+    of the source's own family before it, and at least one.
 
     Worth and interest of items (`Visits.worth`, `Visits.interest`) are not looked at: every item counts 1, every change
     1, times the importance given. Where readers' clicks are told of (`feedback`), an item counts the appeal of its
@@ -194,9 +199,17 @@ class LearnedCalendar(RankedPolicy):
         half_life: npt.ArrayLike | None = None,
         max_age: npt.ArrayLike | None = None,
         cost: npt.ArrayLike | None = None,
+        kin: npt.ArrayLike | None = None,
     ) -> None:
-        """Options of some sources, numbers or one per id; NaN restores the policy's own half-life or maximum age."""
+        """Options of some sources, numbers or one per id; NaN restores the policy's own half-life or maximum age.
+
+        `kin` numbers families of sources that share what one newcomer is owed, from 0; -1 for none. It counts for
+        sources that no other call has named yet.
+        """
         chosen, desk = self._known(ids), self.desk
+        if kin is not None:
+            fresh = chosen >= self.admitted
+            desk.kin[chosen[fresh]] = np.broadcast_to(np.asarray(kin, np.int64), chosen.shape)[fresh]
         if importance is not None:
             desk.importance[chosen] = checked("importance", importance, "finite and >= 0")
         if half_life is not None:
@@ -214,7 +227,7 @@ class LearnedCalendar(RankedPolicy):
         if len(waiting):
             if cost is not None:
                 self.newcomers.queue.configure(waiting, desk.cost[waiting])
-            self.newcomers.queue.update(waiting, self._merit(waiting))
+            self.newcomers.queue.update(waiting, ranked(self._merit(waiting), desk.turn[waiting]))
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Never choose these again."""
@@ -223,7 +236,7 @@ class LearnedCalendar(RankedPolicy):
         chosen = np.unique(chosen[~desk.removed[chosen]])
         desk.removed[chosen] = True
         self.calendar.remove(chosen)
-        self.newcomers.queue.remove(chosen[~desk.visited[chosen]])
+        self._leave_newcomers(chosen[~desk.visited[chosen]])
 
     # -- choosing
 
@@ -246,12 +259,18 @@ class LearnedCalendar(RankedPolicy):
     def _pick(self, now: float, budget: float) -> IntArray:
         cost, newcomers = self.desk.cost, self.newcomers
         first = self._from(newcomers.queue, now, newcomers.earn(budget, len(self.calendar)), np.empty(0, np.int64))
+        self._serve(first)
         spent = float(cost[first].sum())
         newcomers.pay(spent)
         second = self._from(self.calendar, now, budget - spent, first)
         taken = np.concatenate([first, second])
         rest = budget - float(cost[taken].sum())
-        return np.concatenate([taken, self._from(newcomers.queue, now, rest, taken)])
+        more = self._from(newcomers.queue, now, rest, taken)
+        self._serve(more)
+        return np.concatenate([taken, more])
+
+    def _serve(self, chosen: IntArray) -> None:
+        self.newcomers.serve(self._merit(chosen), self.desk.turn[chosen])
 
     def _from(self, calendar: Calendar, now: float, budget: float, taken: IntArray) -> IntArray:
         """Choose from one side, leaving out the hosts of those taken from the other; the chosen are in flight."""
@@ -287,8 +306,7 @@ class LearnedCalendar(RankedPolicy):
         new = seen[~desk.visited[seen] & ~desk.removed[seen]]
         desk.last[seen] = desk.since[seen] = visits.now
         desk.visited[seen] = True
-        if len(new):
-            self.newcomers.queue.remove(new)
+        self._leave_newcomers(new)
         if everybody:
             self._believe_all()
         else:
@@ -432,14 +450,16 @@ class LearnedCalendar(RankedPolicy):
         waiting = here & ~desk.visited[:end] & ~desk.away[:end] & (desk.held_until[:end] <= now)
         ids = np.flatnonzero(here & desk.visited[:end])
         newcomers = int(np.count_nonzero(waiting))
+        kin = desk.kin[:end][waiting]
+        siblings = int(np.count_nonzero(kin != ALONE) - len(np.unique(kin[kin != ALONE])))
         if math.isnan(price):
-            return Survey(newcomers=newcomers, sources=len(ids))
+            return Survey(newcomers=newcomers, siblings=siblings, sources=len(ids))
         worth, cost = desk.importance[ids] * desk.value[ids], desk.cost[ids]
         age = np.maximum(now - desk.since[ids], 0.0)
         each, slope, backlog = demand(worth, desk.rate[ids], price, cost, min_interval, desk.max_age[ids], age)
         group = desk.group[ids] if self.grouped else np.arange(len(ids))
         spent, slopes = within_delay(each, slope, cost, group, delay)
-        return Survey(spent, slopes, backlog, newcomers, len(ids))
+        return Survey(spent, slopes, backlog, newcomers, len(ids), siblings)
 
     # -- keeping
 
@@ -464,13 +484,12 @@ class LearnedCalendar(RankedPolicy):
         crawled = np.isfinite(times)
         if visited is not None:
             crawled &= np.broadcast_to(np.asarray(visited, np.bool_), chosen.shape)
-        self._admit()
-        used = self.mind.load_rows(chosen, rows)
         mine = chosen[crawled]
-        new = mine[~desk.visited[mine] & ~desk.removed[mine]]
-        self.newcomers.queue.remove(new)
+        self._leave_newcomers(mine[(mine < self.admitted) & ~desk.visited[mine] & ~desk.removed[mine]])
         desk.visited[mine] = True
         desk.last[mine] = desk.since[mine] = times[crawled]
+        self._admit()
+        used = self.mind.load_rows(chosen, rows)
         self._land(mine)
         self.stale = True
         return used
@@ -514,7 +533,7 @@ class LearnedCalendar(RankedPolicy):
 
     def _admit(self) -> None:
         """Bring sources added since the last call into the calendars."""
-        desk, first, end = self.desk, self.admitted, len(self.desk)
+        first, end = self.admitted, len(self.desk)
         if end == first:
             return
         self.admitted = end
@@ -525,7 +544,19 @@ class LearnedCalendar(RankedPolicy):
         else:
             self.calendar.add(**self._columns(ids))
             self.calendar.defer(ids, math.inf)
-        self.newcomers.add(self._merit(ids), desk.cost[ids], desk.group[ids] if self.grouped else None)
+        self._queue_up(ids)
+
+    def _queue_up(self, ids: IntArray) -> None:
+        """Into the newcomers' queue, which counts as the calendar does; those with a past leave it at once."""
+        desk, merit = self.desk, self._merit(ids)
+        new, known = ~desk.visited[ids], ids[desk.visited[ids]]
+        desk.turn[ids[new]] = self.newcomers.turns(merit[new], desk.kin[ids[new]])
+        group = desk.group[ids] if self.grouped else None
+        self.newcomers.add(merit, desk.turn[ids], desk.cost[ids], group, desk.kin[ids])
+        self._leave_newcomers(known)
+
+    def _leave_newcomers(self, ids: IntArray) -> None:
+        self.newcomers.leave(ids, self.desk.kin[ids])
 
     def _columns(self, ids: IntArray) -> dict[str, Any]:
         """Sources as the calendar takes them in; one never crawled is as old as it is known."""

@@ -25,6 +25,7 @@ class Survey:
         backlog: tokens it would take to crawl all whose index is above the price, or age above their maximum, now
         newcomers: sources never crawled that may be crawled now
         sources: how many others there are
+        siblings: of the newcomers, those whose family has another among them: together they count as one
     """
 
     demand: float = 0.0
@@ -32,6 +33,7 @@ class Survey:
     backlog: float = 0.0
     newcomers: int = 0
     sources: int = 0
+    siblings: int = 0
 
 
 def within_delay(

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from recrawl.config import Retention
+from recrawl.config import Discovery, Retention
 
 SourceKind = Literal["auto", "feed", "sitemap", "page", "key"]
 SourceState = Literal["active", "paused", "retired"]
@@ -34,6 +34,7 @@ class Source(msgspec.Struct, kw_only=True):
         added: Unix seconds
         wanted: when its owner last asked for a crawl at once, Unix seconds; 0 for never
         memo: what a fetcher of one's own (kind "key") wants to remember about it, in its own words
+        found_on: the site (registrable domain) in whose sitemap index it was found; empty if somebody added it
         revision: grows with every edit of the catalogue, so that a running crawler finds what changed
     """
 
@@ -53,6 +54,7 @@ class Source(msgspec.Struct, kw_only=True):
     added: float = 0.0
     wanted: float = 0.0
     memo: str = ""
+    found_on: str = ""
     revision: int = 0
 
 
@@ -246,7 +248,7 @@ class Settlement(msgspec.Struct, kw_only=True):
     source: Source | None = None
     """The catalogue's line where the crawl changes it: kind detected, title, moved, retired, note."""
     children: list[Source] = []
-    """Sources it led to: the sitemaps of an index."""
+    """Sources it led to: the sitemaps of an index. Those that would be over a bound of the batch are left out."""
     events: list[Event] = []
 
 
@@ -265,6 +267,8 @@ class Batch(msgspec.Struct, kw_only=True):
     price: Price | None = None
     shared: bytes | None = None
     """The learner's record of the whole catalogue (priors, pooled profiles)."""
+    discovery: Discovery = Discovery()
+    """How many sources may be found."""
 
 
 class Added(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import pytest
 
 from recrawl.cli import run
 from recrawl.cli.status import figures
-from recrawl.config import Config
+from recrawl.config import Config, Discovery
 from recrawl.config.loading import replaced
 from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
@@ -46,3 +46,23 @@ def test_both_are_said_to_people(store, capsys):
     assert "none yet" in before
     assert run(["status", "--json", *name]) == 0
     assert json.loads(capsys.readouterr().out)["quiet_until"] is None
+
+
+def test_sources_left_out_are_told_with_their_site_and_the_setting_to_raise(store, capsys):
+    children = [Source(url=f"https://example.org/{k}.xml", found_on="example.org", added=5.0) for k in range(9)]
+    settlement = Settlement(
+        progress=Progress(source=1, last=5.0), crawl=Crawl(source=1, at=5.0, outcome="new"), children=children
+    )
+    store.commit(Batch(settlements=[settlement], discovery=Discovery(per_site=2)))
+    name = ["--store", str(store.path)]
+    assert run(["status", "--json", *name]) == 0
+    told = json.loads(capsys.readouterr().out)["discovery"]
+    assert told == {
+        "per_site": 10_000,
+        "in_all": 100_000,
+        "left_out": [{"site": "example.org", "found": 2, "left_out": 7, "bound": "per_site", "at": 5.0}],
+    }
+    assert run(["status", *name]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "sites with more than may be found: 1" in said
+    assert "7 example.org 2 found there: for more, raise discovery.per_site" in said

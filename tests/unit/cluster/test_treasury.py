@@ -24,6 +24,7 @@ class Sketch:
     def __init__(self, name: str, value: np.ndarray, rate: np.ndarray, own_price: float = math.nan) -> None:
         self.name, self.life, self.value, self.rate = name, name + "1", value, rate
         self.own_price, self.able, self.newcomers, self.dearest = own_price, math.inf, 0, 1.0
+        self.siblings = 0
         self.grant, self.sent, self.spent = Grant(leader=0, number=0), 0.0, 0.0
 
     def report(self, now: float) -> Report:
@@ -46,6 +47,7 @@ class Sketch:
             price=self.grant.price,
             own_price=self.own_price,
             newcomers=self.newcomers,
+            siblings=self.siblings,
             dearest=self.dearest,
             sources=len(self.value) + self.newcomers,
             spent=self.spent,
@@ -302,3 +304,14 @@ def test_spend_is_what_the_shards_said_they_spent() -> None:
             shard.spent = 0.1 * k
             shard.talk(treasury, float(k), ("s0", "s1"))
     assert treasury.spend == pytest.approx(0.2, rel=1e-3)
+
+
+def test_a_family_of_newcomers_draws_no_more_of_the_budget_to_its_shard_than_one_would() -> None:
+    treasury = Treasury(10.0, 10.0, leader=1, now=0.0, vacant_s=math.inf)
+    nothing = np.empty(0)
+    crowded, other = Sketch("a", nothing, nothing), Sketch("b", nothing, nothing)
+    crowded.newcomers, crowded.siblings, other.newcomers = 20_000, 19_999, 1
+    for now in range(60):
+        for shard in (crowded, other):
+            shard.talk(treasury, float(now), ("a", "b"))
+    assert crowded.grant.rate == pytest.approx(other.grant.rate, rel=0.2)

@@ -219,3 +219,62 @@ def test_state_of_another_layout_is_refused_quietly() -> None:
 def test_wrong_input_is_named(call: object, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         call(started(2))  # type: ignore[operator]
+
+
+def crowded(siblings: int, before: int = 1, after: int = 5) -> LearnedCalendar:
+    """Sources of hosts of their own, with a family of thousands that came in between."""
+    policy = started(before)
+    policy.choose(NOW, 0.0)
+    ids = policy.add(siblings)
+    policy.configure(ids, kin=7)
+    policy.choose(NOW, 0.0)
+    policy.add(after)
+    return policy
+
+
+def test_a_family_of_thousands_takes_turns_with_those_who_come_later() -> None:
+    policy = crowded(siblings=20_000)
+    chosen = [int(policy.choose(NOW + k, 1.0)[0]) for k in range(10)]
+    assert chosen == [0, 1, *range(20_001, 20_006), 2, 3, 4]
+
+
+def test_families_take_turns_with_each_other() -> None:
+    policy = started(0)
+    for family in range(3):
+        policy.configure(policy.add(1000), kin=family)
+    chosen = [int(policy.choose(NOW + k, 1.0)[0]) for k in range(9)]
+    assert chosen == [0, 1000, 2000, 1, 1001, 2001, 2, 1002, 2002]
+
+
+def test_a_family_counts_as_one_newcomer_in_the_share_of_those_never_crawled() -> None:
+    policy = started(100)
+    listing(policy, [*range(100)], NOW + 1.0, gap=HOUR)
+    policy.configure(policy.add(20_000), kin=0)
+    later, spent = NOW + 10 * 86400.0, 0
+    for k in range(50):
+        spent += int((policy.choose(later + k, 2.0) >= 100).sum())
+    assert spent == 50
+    survey = policy.survey(float("nan"), later)
+    assert survey.newcomers - survey.siblings == 1
+
+
+def test_a_family_that_was_looked_at_in_part_goes_on_where_it_was() -> None:
+    """After a restart, those looked at before count for nothing: nobody waits for their turns."""
+    policy = started(3000)
+    policy.configure(np.arange(1000), kin=0)
+    policy.configure(np.arange(1000, 3000), kin=1)
+    past = np.full(3000, -np.inf)
+    past[:900] = NOW - 5.0
+    policy.load_rows(np.arange(3000), [b""] * 3000, past)
+    chosen = [int(policy.choose(NOW + k, 1.0)[0]) for k in range(4)]
+    newcomers = [each for each in chosen if each >= 900]
+    assert newcomers == sorted(newcomers, key=lambda each: (each - (900 if each < 1000 else 1000), each))
+
+
+def test_members_of_a_family_may_leave_in_any_way() -> None:
+    policy = crowded(siblings=50)
+    policy.remove(np.arange(1, 20))
+    listing(policy, [*range(20, 50)], NOW + 1.0, gap=HOUR)
+    assert policy.newcomers.shares == 1 + 1 + 5
+    policy.remove([50])
+    assert policy.newcomers.shares == 1 + 5

@@ -11,8 +11,9 @@ from itertools import chain
 from typing import Any
 
 from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Settlement, Source, Version
+from recrawl.store.discovery import COUNT, NOTE, Finds
 from recrawl.store.postgres import ownership
-from recrawl.store.postgres.buckets import write_note
+from recrawl.store.postgres.buckets import note, write_note
 from recrawl.store.postgres.catalogue import add, next_revision
 from recrawl.store.postgres.rows import Table, columns_of, digest, fitting
 from recrawl.store.postgres.words import vector
@@ -120,6 +121,7 @@ async def write(connection: Any, part: Part) -> None:
     await _write_items(connection, items + [item for s in settlements for item in s.items])
     await _insert(connection, _INSERT_VERSIONS, _VERSION, [s.version for s in settlements if s.version])
     await _write_catalogue(connection, [s for s in settlements if s.source or s.children], number)
+    await _take_in(connection, Finds([child for s in settlements for child in s.children], batch.discovery))
     holds = {each.host: each for each in batch.holds}
     await _replace(connection, _REPLACE_HOLDS, _HOLD, holds, [part.hold_buckets.get(host) for host in holds])
     await _replace(connection, _REPLACE_ROBOTS, _ROBOTS, {each.origin: each for each in batch.robots})
@@ -181,7 +183,17 @@ async def _write_catalogue(connection: Any, settlements: Sequence[Settlement], n
             await connection.execute(_MOVE, source.id, source.url, digest(source.url), source.revision, number)
         rows = [_found_out(source) for source in changed.values()]
         await connection.execute(_FOUND_OUT, *columns_of(rows, 5), number)
-    await add(connection, [child for s in settlements for child in s.children])
+
+
+async def _take_in(connection: Any, finds: Finds) -> None:
+    """Sources that were found, as far as the bounds allow; the revision that was taken keeps others from counting."""
+    if not finds.children:
+        return
+    keys = {digest(url): url for url in finds.children}
+    known = await connection.fetch("SELECT digest FROM sources WHERE digest = ANY($1)", list(keys))
+    there = dict(tuple(row) for row in await connection.fetch(COUNT))
+    await add(connection, finds.within({keys[row[0]] for row in known}, there))
+    await write_note(connection, NOTE, finds.told(await note(connection, NOTE)))
 
 
 def _found_out(source: Source) -> tuple[object, ...]:

@@ -103,7 +103,8 @@ def source_of(row: Row) -> Source:
         added=_NAN if row[13] is None else row[13],
         wanted=row[14] or 0.0,
         memo=row[15],
-        revision=row[16],
+        found_on=row[16],
+        revision=row[17],
     )
 
 
@@ -125,6 +126,7 @@ def source_row(source: Source, revision: int) -> Row:
         source.added,
         source.wanted,
         source.memo,
+        source.found_on,
         revision,
     )
 

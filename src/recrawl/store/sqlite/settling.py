@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+from recrawl.config import Discovery
 from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Settlement, Source, Version
+from recrawl.store.discovery import COUNT, NOTE, Finds
 from recrawl.store.sqlite.catalogue import add, next_revision
+from recrawl.store.sqlite.handing import note, write_note
 from recrawl.store.sqlite.rows import as_row, insertion, names, numbers
 
 _CRAWL = insertion("crawls", Crawl)
@@ -44,7 +48,7 @@ def write(connection: sqlite3.Connection, batch: Batch) -> None:
     _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
     _write_items(connection, [_item_row(item) for s in settlements for item in s.items])
     connection.executemany(_VERSION, [_version_row(s.version) for s in settlements if s.version])
-    _write_catalogue(connection, settlements)
+    _write_catalogue(connection, settlements, batch.discovery)
     connection.executemany(_EVENT, [_event_row(event) for s in settlements for event in s.events])
     connection.executemany(_HOLD, map(_hold_row, batch.holds))
     connection.executemany(_ROBOTS, map(_robots_row, batch.robots))
@@ -87,12 +91,22 @@ def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]])
     )
 
 
-def _write_catalogue(connection: sqlite3.Connection, settlements: list[Settlement]) -> None:
+def _write_catalogue(connection: sqlite3.Connection, settlements: list[Settlement], bounds: Discovery) -> None:
     changed = [s.source for s in settlements if s.source is not None]
     if changed:
         revision = next_revision(connection)
         connection.executemany(_FOUND_OUT, [_found_out(source, revision) for source in changed])
-    add(connection, [child for s in settlements for child in s.children])
+    _take_in(connection, Finds([child for s in settlements for child in s.children], bounds))
+
+
+def _take_in(connection: sqlite3.Connection, finds: Finds) -> None:
+    """Sources that were found, as far as the bounds allow."""
+    if not finds.children:
+        return
+    listed = json.dumps([*finds.children])
+    known = connection.execute("SELECT url FROM sources WHERE url IN (SELECT value FROM json_each(?))", (listed,))
+    add(connection, finds.within({row[0] for row in known}, dict(connection.execute(COUNT).fetchall())))
+    write_note(connection, NOTE, finds.told(note(connection, NOTE)))
 
 
 def _found_out(source: Source, revision: int) -> dict[str, object]:
