@@ -33,6 +33,9 @@ SLOW_COUNT = 8
 What bytes cost at worst is in docs/design/008-reading.md."""
 MOST_ELEMENTS = 5000
 """Tags, or braces, past which a document is large whatever its size."""
+LEAST_S, PER_MB_S = 10.0, 2.0
+"""How long reading may take, the start of the process included. An ordinary page takes a hundredth of a second: one that
+was made to take for ever does not keep the others waiting for as long as the largest document may need."""
 MEMORY = 1 << 30
 """Bytes of address space a reading process may take."""
 _LENGTH = struct.Struct("<Q")
@@ -45,7 +48,7 @@ class Readers:
     Parameters
         workers: processes for large documents
         large: bytes from which a document goes to a process; what is no list in XML counts `SLOW_COUNT` times its size
-        timeout_s: for a large document, waiting not included
+        timeout_s: for the largest document, waiting not included; smaller ones have less
     """
 
     def __init__(self, workers: int = 1, large: int = 256_000, timeout_s: float = 30.0) -> None:
@@ -101,12 +104,12 @@ class Readers:
         return await _put_together(slices)
 
     async def _answer(self, worker: _Worker, document: Document) -> list[bytes]:
-        loop = asyncio.get_running_loop()
-        asked = loop.run_in_executor(self._threads, worker.ask, document)
+        limit_s = min(self.timeout_s, LEAST_S + PER_MB_S * len(document.body) / 1e6)
+        asked = asyncio.get_running_loop().run_in_executor(self._threads, worker.ask, document)
         try:
-            return await asyncio.wait_for(asyncio.shield(asked), self.timeout_s)
+            return await asyncio.wait_for(asyncio.shield(asked), limit_s)
         except TimeoutError:
-            raise UnreadableError(f"reading it took more than {self.timeout_s:g} s") from None
+            raise UnreadableError(f"reading it took more than {limit_s:.3g} s") from None
         except (OSError, EOFError, ValueError) as error:
             raise UnreadableError("reading it took more memory than allowed, or broke the reader") from error
         finally:

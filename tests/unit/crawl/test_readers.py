@@ -60,6 +60,23 @@ def test_many_small_elements_make_a_large_document() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("size", "limit"), [(100, "10 s"), (5_000_000, "20 s"), (10_000_000, "30 s")])
+def test_small_documents_have_less_time_than_large_ones(monkeypatch: pytest.MonkeyPatch, size: int, limit: str) -> None:
+    async def late(waited: asyncio.Future[object], timeout: float) -> None:
+        raise TimeoutError
+
+    async def run() -> None:
+        readers = Readers(large=1)
+        monkeypatch.setattr(asyncio, "wait_for", late)
+        try:
+            with pytest.raises(UnreadableError, match=f"took more than {limit}"):
+                await readers.read(document(b" " * size))
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
 def test_what_only_a_slow_reader_can_read_is_read_elsewhere() -> None:
     async def run() -> None:
         readers = Readers()
