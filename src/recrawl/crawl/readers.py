@@ -34,8 +34,8 @@ What bytes cost at worst is in docs/design/008-reading.md."""
 MOST_ELEMENTS = 5000
 """Tags, or braces, past which a document is large whatever its size."""
 LEAST_S, PER_MB_S = 10.0, 2.0
-"""How long reading may take, the start of the process included. An ordinary page takes a hundredth of a second: one that
-was made to take for ever does not keep the others waiting for as long as the largest document may need."""
+"""How long reading may take, the start of the process included. An ordinary page takes a hundredth of a second: one
+that was made to take for ever does not keep the others waiting for as long as the largest document may need."""
 MEMORY = 1 << 30
 """Bytes of address space a reading process may take."""
 _LENGTH = struct.Struct("<Q")
