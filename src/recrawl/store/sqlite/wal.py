@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-LEAST_PAGES, MOST_PAGES = 256, 10_000
+LEAST_PAGES, MOST_PAGES = 1000, 10_000
 """Of the log, before a checkpoint is made of it."""
 SHARE = 4
 """The store may be so many times as long."""
