@@ -6,6 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +26,17 @@ def _fingerprint_of_compiled_code() -> str:
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba" / _fingerprint_of_compiled_code()))
+
+FIRST = ("integration", "web", "faults", "papers")
+"""Folders whose files take long: begun last, one of them would keep one worker busy and leave the others idle."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        return next((k for k, name in enumerate(FIRST) if item.path.is_relative_to(ROOT / "tests" / name)), len(FIRST))
+
+    items.sort(key=place)
+
 
 # Settings of whoever runs the tests are not the tests'.
 for name in [name for name in os.environ if name.startswith("RECRAWL_") and not name.startswith("RECRAWL_FUZZ_")]:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_a_hundred_thousand_fetches_among_all_faults_break_no_rule_and_cost_healthy_sources_nothing() -> None:
     """Budget, delay, holds and robots.txt; at least 95 % of the value of the same crawl without faults."""
     command = [sys.executable, "-m", "benchmarks.faults", "--fetches", "105000", "--budget", "250"]

@@ -104,6 +104,7 @@ def test_memory_is_bounded_with_an_endless_body_and_every_bomb_in_flight(tmp_pat
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_memory_stays_under_the_limit_with_nothing_else_on_the_machine(tmp_path: Path) -> None:
     """Aimed at: every time. Reached: in the best of three; which bodies meet is chance, measured 283 to 314 MB."""
     folders = [tmp_path / str(k) for k in range(3)]

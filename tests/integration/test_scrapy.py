@@ -253,6 +253,7 @@ def test_a_store_somebody_else_works_on_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_visits_start_on_time(tmp_path: Path) -> None:
     """By the web's own account too: with nothing saved up, a budget of 5/s is a request 200 ms after the last."""
     with witness("--sources", 60, "--hosts", 12, "--by", "address", "--speed", 1200) as web:
@@ -267,6 +268,7 @@ def test_visits_start_on_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_it_captures_what_recrawl_run_does_and_more_than_going_round(tmp_path: Path) -> None:
     """All three at once on one web, at one budget; what counts is what the web saw in the time all were at work."""
     ratios = [captured(tmp_path / str(seed), seed) for seed in range(3)]

@@ -19,11 +19,12 @@ from recrawl.web.app import make_app
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
 ENDLESS = "/api/v1/stream"
+PATIENCE_S = 300.0
 
 
 def ask_everything(address: str, examples: int) -> int:
     """Every operation with so many made-up requests each; how many were sent."""
-    schema = schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json")
+    schema = schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json", timeout=PATIENCE_S)
     sent = 0
     for each in schema.get_all_operations():
         operation = each.ok()
@@ -44,7 +45,7 @@ def ask_everything(address: str, examples: int) -> int:
             @given(case=cases)
             def nothing_breaks(case: object) -> None:
                 nonlocal sent
-                answer = case.call(timeout=120)  # type: ignore[attr-defined]
+                answer = case.call(timeout=PATIENCE_S)  # type: ignore[attr-defined]
                 sent += 1
                 assert answer.status_code < 500, (case, answer.text[:500])
                 if answer.status_code >= 400:
