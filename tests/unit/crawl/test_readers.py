@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -129,6 +130,23 @@ def test_one_that_takes_too_long_is_ended_and_the_next_is_read() -> None:
             await readers.close()
 
     asyncio.run(run())
+
+
+def test_the_loop_does_not_complain_of_one_that_was_ended() -> None:
+    complaints: list[dict[str, object]] = []
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+        readers = Readers(large=1, timeout_s=0.05)
+        try:
+            with pytest.raises(UnreadableError):
+                await readers.read(document(feed(50_000)))
+            gc.collect()
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+    assert complaints == []
 
 
 def test_a_reader_that_dies_is_replaced() -> None:

@@ -44,16 +44,22 @@ SELECT owners.scope FROM owners JOIN unnest($1::varchar[], $2::bigint[]) AS mine
 ON owners.scope = mine.scope AND owners.epoch = mine.epoch ORDER BY owners.scope FOR KEY SHARE OF owners
 """
 _NOW = "extract(epoch FROM clock_timestamp())"
+# Of two who bring the same new scope at one moment, one finds that it is there. Not "ON CONFLICT (scope)": that looks at
+# one key only, and the loser of the race fails on the other.
+_NEW = f"""
+INSERT INTO owners (scope, epoch, owner, pid, host, since)
+SELECT scope, 0, $2, $3, $4, {_NOW} FROM unnest($1::varchar[]) AS wanted (scope)
+WHERE NOT EXISTS (SELECT 1 FROM owners WHERE owners.scope = wanted.scope) ORDER BY scope ON CONFLICT DO NOTHING
+"""
 # Those that are owned are not even touched: their owners' batches shall not wait for somebody who gets nothing.
 _LEASE = f"""
-INSERT INTO owners AS old (scope, epoch, owner, pid, host, since, until)
-SELECT scope, 1, $2, $3, $4, {_NOW}, {_NOW} + $5 FROM unnest($1::varchar[]) AS wanted (scope)
-WHERE NOT EXISTS (SELECT 1 FROM owners AS other WHERE other.scope = wanted.scope AND other.until >= {_NOW})
-ORDER BY scope
-ON CONFLICT (scope) DO UPDATE SET
-    epoch = old.epoch + 1, owner = $2, pid = $3, host = $4, since = excluded.since, until = excluded.until
-WHERE old.until IS NULL OR old.until < {_NOW}
-RETURNING scope, epoch
+WITH free AS (
+    SELECT scope FROM owners WHERE scope = ANY($1::varchar[]) AND (until IS NULL OR until < {_NOW})
+    ORDER BY scope FOR UPDATE
+)
+UPDATE owners SET
+    epoch = owners.epoch + 1, owner = $2, pid = $3, host = $4, since = {_NOW}, until = {_NOW} + $5
+FROM free WHERE owners.scope = free.scope RETURNING owners.scope, owners.epoch
 """
 _RENEW = f"""
 WITH mine AS (
@@ -110,8 +116,9 @@ async def lease(connection: Any, scopes: Iterable[str], owner: str, seconds: flo
     """Those of the scopes that were free, with their new epochs; none while the whole store (`lock`) is claimed."""
     if not await connection.fetchval("SELECT pg_try_advisory_xact_lock_shared($1)", lock):
         raise StoreError(f"the store is being crawled by {await signed(connection)}: stop that one first")
-    given = (sorted(set(scopes)), owner, os.getpid(), socket.gethostname(), seconds)
-    return {row[0]: row[1] for row in await connection.fetch(_LEASE, *given)}
+    given = (sorted(set(scopes)), owner, os.getpid(), socket.gethostname())
+    await connection.execute(_NEW, *given)
+    return {row[0]: row[1] for row in await connection.fetch(_LEASE, *given, seconds)}
 
 
 async def renew(connection: Any, epochs: Mapping[str, int], seconds: float) -> set[str]:
