@@ -25,18 +25,29 @@ Calendar(value=np.ones(10), rate=0.1)
 
 
 def checked(*command: str, examples: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run Python with bounds checked; hours are enough for anything that ends."""
+    """Run Python with bounds checked."""
     # Numba would take cached code that checks nothing for the code it is asked for: each has a cache of its own.
     cache = os.environ["NUMBA_CACHE_DIR"] + "-bounds"
-    chosen = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache, "RECRAWL_CALENDAR_EXAMPLES": str(examples)}
+    chosen = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache, "CALENDAR_EXAMPLES": str(examples)}
     return subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=os.environ | chosen, capture_output=True, text=True, timeout=3600
     )
 
 
 def run_tests(*paths: str, examples: int) -> str:
-    command = ("-m", "pytest", "-q", "-s", "-p", "no:xdist", "-p", "no:cacheprovider", *paths)
-    run = checked(*command, examples=examples)
+    command = (
+        "-m",
+        "pytest",
+        "-q",
+        "-s",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "faulthandler_timeout=1800",
+    )
+    run = checked(*command, *paths, examples=examples)
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]
     return run.stdout
 

@@ -203,7 +203,7 @@ class CalendarMachine(RuleBasedStateMachine):
 
 
 MOST = 12_000
-EXAMPLES = int(os.environ.get("RECRAWL_CALENDAR_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("CALENDAR_EXAMPLES", "40"))
 SETTINGS = settings(
     max_examples=EXAMPLES,
     stateful_step_count=30,
