@@ -10,7 +10,7 @@ from __future__ import annotations
 
 MAX_INTERIM = 32
 """Answers before the answer: 100 Continue, 102 Processing, 103 Early Hints."""
-MAX_BESIDE_BYTES = 262_144
+MAX_BESIDE_BYTES = 131_072
 """Beside the body, and a quarter of the body more: chunks of twenty bytes pass, chunks of one byte without end not."""
 
 
