@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from calendar import timegm
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
@@ -10,12 +11,18 @@ from typing import Any
 
 import pytest
 
+from corpora.feeds_of_others import of_everybody
 from corpora.packages import unpacked
 from recrawl.crawl import dates
 
 pytestmark = pytest.mark.corpora
 
 
+_IN_FEEDS = re.compile(
+    rb"<(?:\w+:)?(?:pubdate|date|updated|published|issued|created|modified|lastbuilddate)"
+    rb"(?: [^<>]*)?>([^<>&]{4,100})</",
+    re.IGNORECASE,
+)
 Pairs = Iterator[tuple[str, float | None]]
 
 
@@ -51,6 +58,18 @@ def of_dateutil() -> Pairs:
     for node in ast.walk(_parsed("python-dateutil", "tests/test_parser.py")):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "PARSER_TEST_CASES":
             yield from _with_datetimes(node.value)
+
+
+def of_feeds() -> Pairs:
+    """Every date in everybody's feeds, as feedparser's own readers of dates see it."""
+    from feedparser import datetimes
+
+    texts = (
+        found.decode("utf-8", "replace").strip() for _, body in of_everybody() for found in _IN_FEEDS.findall(body)
+    )
+    for text in dict.fromkeys(texts):
+        fields = datetimes._parse_date(text)
+        yield text, None if fields is None else float(timegm(fields))
 
 
 def _with_datetimes(tree: ast.AST, refused: str = "\0") -> Pairs:
@@ -98,7 +117,7 @@ def _moment(text: str) -> float:
 
 def test_dates_are_the_moments_that_others_expect(judged):
     with judged("dates") as corpus:
-        for source in (of_feedparser, of_fastfeedparser, of_iso8601, of_isodate, of_dateutil):
+        for source in (of_feedparser, of_fastfeedparser, of_iso8601, of_isodate, of_dateutil, of_feeds):
             for text, expected in dict(source()).items():
                 name = f"{source.__name__.removeprefix('of_')}: {text}"
                 corpus.check(name, expected, lambda t=text, e=expected: _as_exact(dates.parse(t), e))

@@ -28,7 +28,9 @@ _RFC822 = re.compile(
     r"(?: ([+-])([0-9]{2}):?([0-9]{2})| ([A-Z]{1,4}))?"
 )
 _NUMERIC = re.compile(r"[0-9]{9,10}")
-_COMPACT = re.compile(r"[0-9]{8}T[0-9]{2}:?[0-9]{2}(?::?[0-9]{2})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?")
+_COMPACT = re.compile(
+    r"[0-9]{8}(?:T[0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2}(?:[.,][0-9]{1,9})?)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 _LOOSE_ISO = re.compile(
     r"([0-9]{4})(?:[-/.]([0-9]{1,3})(?:[-/.]([0-9]{1,2}))?)?"
     r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)?)? ?(?:Z|UTC|GMT|([+-])([0-9]{2}):?([0-9]{2})Z?)?",
@@ -93,11 +95,16 @@ def _rfc822(found: re.Match[str], text: str) -> float | None:
 
 
 def _moment(year: int, month: int, day: int, hour: int, minute: int, second: int, offset: int) -> float | None:
-    """Unix seconds of a local time; None if there is no such time, or no such zone. A leap second is the next one."""
+    """Unix seconds of a local time; None if there is no such time, or no such zone.
+
+    A leap second is the next one, and 24:00 the next day's midnight.
+    """
     if second > 60 or abs(offset) >= 86_400:
         return None
+    ended = hour == 24 and minute == second == 0
     try:
-        return datetime(year, month, day, hour, minute, tzinfo=UTC).timestamp() + second - offset
+        start = datetime(year, month, day, 0 if ended else hour, minute, tzinfo=UTC).timestamp()
+        return start + 86_400 * ended + second - offset
     except ValueError:
         return None
 

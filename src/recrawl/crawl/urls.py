@@ -31,6 +31,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.IGNORECASE | re.DOTALL)
 _PORT_FOLLOWS = re.compile(r"[0-9]{1,5}(?:[/?#]|\Z)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LINE_BREAK = re.compile(r"[\t\n\r]")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMBER_LIKE = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -57,6 +58,8 @@ def normalise(text: str) -> str:
     >>> normalise("HTTP://Example.org:80/a/../b?x=1#top"), normalise("example.org/feed"), normalise("feed:https://a.de")
     ('http://example.org/b?x=1', 'https://example.org/feed', 'https://a.de/')
     """
+    if _CONTROL.search(text.strip()):
+        raise ParameterError("url", f"{EXPECTED}, of plain characters", _shown(text))
     parts = _split(_with_scheme(_forward(text.strip())), text)
     if parts.username is not None or parts.password is not None:
         raise ParameterError("url", "an address without user name and password (give --header 'Authorization: …')",
@@ -67,6 +70,8 @@ def normalise(text: str) -> str:
 def join(base: str, href: str) -> str | None:
     """Where a link found in the document at `base` leads, in one spelling; None unless to http or https.
 
+    As in browsers, line breaks within it say nothing; other control characters are escaped, and make a host none.
+
     >>> join("https://example.org/a/", "../b c#x"), join("https://example.org/", "mailto:me@example.org")
     ('https://example.org/b%20c', None)
     """
@@ -74,7 +79,7 @@ def join(base: str, href: str) -> str | None:
     short = href[len(own) :] if href.startswith(own + "/") else href
     if len(href) <= LONGEST and (plain := _PLAIN.fullmatch(short)) and "/." not in plain[1] and short[:2] != "//":
         return short if short[0] == "h" else own + short
-    href = _CONTROL.sub("", href.strip()) if len(href) <= 2 * LONGEST else ""
+    href = _LINE_BREAK.sub("", href.strip()) if len(href) <= 2 * LONGEST else ""
     href = _with_authority(_forward(href), own)
     if not href:
         return None
@@ -172,7 +177,7 @@ def _forward(text: str) -> str:
 
 
 def _split(absolute: str, given: str) -> SplitResult:
-    if len(absolute) > LONGEST or _CONTROL.search(absolute):
+    if len(absolute) > LONGEST:
         raise ParameterError("url", f"{EXPECTED}, of at most {LONGEST} plain characters", _shown(given))
     absolute = _with_short_host(absolute, given)
     try:

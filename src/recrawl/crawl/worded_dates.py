@@ -179,6 +179,8 @@ def _take_word(parts: _Parts, word: str) -> None:
     """A month, a weekday, a zone or nothing of weight; `mar` is Tuesday where another month follows."""
     month, day = _MONTHS.get(word), _WEEKDAYS.get(word)
     if month is not None and parts.month is None:
+        if sum(len(number) < 4 for number in parts.numbers) > 1:
+            raise _NoDateError  # `03 25 Sep`: either may be the year
         parts.month = month
     elif month is not None and parts.month == _MONTHS["mar"] and parts.weekday is None:
         parts.month, parts.weekday = month, _WEEKDAYS["mar"]

@@ -36,6 +36,22 @@ def test_a_day_alone_is_its_start_in_utc() -> None:
     assert dates.parse("2026-11-02") == datetime(2026, 11, 2, tzinfo=UTC).timestamp()
 
 
+def test_dates_without_marks_are_read_too() -> None:
+    assert dates.parse("20261102") == datetime(2026, 11, 2, tzinfo=UTC).timestamp()
+    assert dates.parse("20261102T15") == datetime(2026, 11, 2, 15, tzinfo=UTC).timestamp()
+    assert dates.parse("20261102T150304.250000Z") == MOMENT + 0.25
+
+
+@pytest.mark.parametrize("text", ["2026-11-02T24:00:00Z", "Mon, 02 Nov 2026 24:00:00 GMT", "2026-11-03T00:00:00Z"])
+def test_the_end_of_a_day_is_the_start_of_the_next(text: str) -> None:
+    assert dates.parse(text) == datetime(2026, 11, 3, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize("text", ["03 25 Sep", "25 03 Sep", "2026-11-02T24:00:01Z", "20261302", "20261102T"])
+def test_what_is_no_one_date_is_none(text: str) -> None:
+    assert dates.parse(text) is None
+
+
 def test_a_hundred_years_ago_is_before_the_epoch() -> None:
     assert dates.parse("Tue, 02 Nov 1926 15:03:04 GMT") == datetime(1926, 11, 2, 15, 3, 4, tzinfo=UTC).timestamp()
     assert dates.parse("1926-11-02T15:03:04Z") == datetime(1926, 11, 2, 15, 3, 4, tzinfo=UTC).timestamp()

@@ -128,6 +128,10 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
         ("http://2130706433/", None),
         ("https://example.org/" + "a" * 5000, None),
         ("/\ud800", "https://example.org/%3F"),
+        ("https://exa\tmple.org/a\nb\r", "https://example.org/ab"),
+        ("https://a\x00b.example/", None),
+        ("https://\x00example.org/", None),
+        ("https://example.org/a\x00b?c\x7f", "https://example.org/a%00b?c%7F"),
     ],
 )
 def test_links_lead_to_http_or_nowhere(href: str, leads_to: str | None) -> None:
