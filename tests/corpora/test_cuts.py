@@ -1,4 +1,7 @@
-"""Feeds that end too early: whatever is found in the part must be in the whole, exactly so."""
+"""Feeds that end too early: what is found in the part must be in the whole, with the same title, link and date.
+
+Summaries may differ: the part of a broken feed may be read by another reader than the whole.
+"""
 
 from __future__ import annotations
 
@@ -29,4 +32,9 @@ def _made_up(name: str, body: bytes, whole: tuple[FoundItem, ...]) -> list[Found
         items = read(document(name, body)).items
     except UnreadableError:
         return []
-    return [item for item in items if item not in whole]
+    known = {_told(item) for item in whole}
+    return [item for item in items if _told(item) not in known]
+
+
+def _told(item: FoundItem) -> tuple[str, str, str, float | None]:
+    return item.key, item.title, item.link, item.published

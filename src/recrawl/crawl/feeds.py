@@ -300,7 +300,7 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
     # Plain lookups: its own would give `published` for `updated`, with a warning.
     field: Callable[[Any, str], str | None] = lambda entry, name: dict.get(entry, name) or None  # noqa: E731
     items = (
-        make_item(field(entry, "id"), field(entry, "title"), field(entry, "link") or _id_as_link(entry),
+        make_item(field(entry, "id"), field(entry, "title"), _link_of(entry),
                   field(entry, "summary"),
                   field(entry, "published") or field(entry, "created") or field(entry, "updated"), url, now)
         for entry in entries
@@ -308,5 +308,9 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
     return Findings(kind="feed", title=clean(title, TITLE_CHARACTERS), items=told_apart(items), remark=BROKEN)
 
 
-def _id_as_link(entry: Any) -> str | None:
-    return address(dict.get(entry, "id")) if dict.get(entry, "guidislink", True) else None
+def _link_of(entry: Any) -> str | None:
+    """Of an entry of feedparser's, which takes any id for a link where there is no other."""
+    link, identity, taken = (dict.get(entry, name) for name in ("link", "id", "guidislink"))
+    if link and not (taken and link == identity):
+        return str(link)
+    return address(identity) if taken is not False else None

@@ -1,8 +1,9 @@
 """OPML, the list of subscriptions feed readers exchange: folders become tags and tags become folders.
 
-Nested folders are all tags, outermost first, and a source with several tags goes into nested folders in their order, so
-that a catalogue written and read again is the same one. Addresses are handed on as written: whoever takes them in
-normalises them and can say which line was wrong. Outlines that are neither folder nor subscription are counted only.
+Nested folders are all tags, outermost first, and so are the names in an outline's `category`. A source with several
+tags goes into nested folders in their order, so that a catalogue written and read again is the same one. Addresses are
+handed on as written: whoever takes them in normalises them and can say which line was wrong. Outlines that are neither
+folder nor subscription are counted only.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from recrawl.store.base import Source
 
 MOST_TAGS = 20
 TAG_CHARACTERS = 100
+LONGEST_CATEGORY = 2000
+"""Characters of a `category` that are looked at."""
 FROM_END = 10_000
 """Bytes before the end of a list in which it is closed; some programs write a remark after it."""
 _END = re.compile(rb"</(?:[\w.-]{1,50}:)?opml\s{0,50}>", re.IGNORECASE)
@@ -88,6 +91,7 @@ def _take(element: Any, tags: tuple[str, ...], found: Outlines) -> None:
     if address:
         title = _attribute(element, "title") or _attribute(element, "text")
         title = "" if title == address else clean(title, TITLE_CHARACTERS)
+        tags = _with_categories(tags, _attribute(element, "category"))
         found.append(OpmlEntry(url=address, title=title, tags=tags, line=element.sourceline or 0))
     elif len(element) == 0:
         found.skipped += 1
@@ -99,6 +103,16 @@ def _folder_tags(element: Any, tags: tuple[str, ...]) -> tuple[str, ...]:
         return tags
     name = clean(_attribute(element, "text") or _attribute(element, "title"), TAG_CHARACTERS)
     return tags if not name or name in tags or len(tags) >= MOST_TAGS else (*tags, name)
+
+
+def _with_categories(tags: tuple[str, ...], written: str) -> tuple[str, ...]:
+    """The tags and those of `category`: names between commas, folders within folders between slashes.
+
+    >>> _with_categories(("news",), "uk, /news/sports")
+    ('news', 'uk', 'sports')
+    """
+    names = (clean(name, TAG_CHARACTERS) for name in written[:LONGEST_CATEGORY].replace("/", ",").split(","))
+    return tuple(dict.fromkeys((*tags, *filter(None, names))))[:MOST_TAGS]
 
 
 def _attribute(element: Any, name: str) -> str:

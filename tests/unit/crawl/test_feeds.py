@@ -471,3 +471,9 @@ def test_json_that_is_no_feed(body: bytes) -> None:
     assert not is_json_feed(body)
     with pytest.raises(UnreadableError, match="JSON"):
         read_json_feed(body, URL, NOW)
+
+
+@pytest.mark.parametrize(("guid", "link"), [("episode", ""), ("https://example.org/1", "https://example.org/1")])
+def test_a_name_is_no_link_in_a_feed_of_tangled_elements_either(guid: str, link: str) -> None:
+    body = f"<rss><channel><item><title>One</title><guid>{guid}</guid><b><i>x</b></i></item></channel></rss>"
+    assert [(item.key, item.link) for item in read(body.encode()).items] == [(guid, link)]

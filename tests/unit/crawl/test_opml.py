@@ -32,6 +32,18 @@ def test_folders_are_tags_and_nested_ones_all_of_them() -> None:
     ]
 
 
+def test_categories_are_tags_too() -> None:
+    found = read_opml(
+        opml("<outline text='News'><outline xmlUrl='https://a.example/' category=' uk ,, /News/sports / '/></outline>")
+    )
+    assert found[0].tags == ("News", "uk", "sports")
+
+
+def test_a_giant_category_makes_few_tags() -> None:
+    found = read_opml(opml("<outline xmlUrl='https://a.example/' category='" + ",".join(map(str, range(5000))) + "'/>"))
+    assert len(found[0].tags) == 20
+
+
 def test_what_is_neither_folder_nor_subscription_is_counted() -> None:
     found = read_opml(
         opml("<outline text='note'/><outline type='link' url='https://x.example'/><outline xmlUrl='  '/>")
