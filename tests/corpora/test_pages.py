@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -74,16 +75,22 @@ def _in_order(tree: ast.AST) -> list[ast.AST]:
 
 
 def changed(page: str, sentence: str) -> str | None:
-    """The page with a word put into a sentence; None if the sentence is not in its visible text as it stands."""
+    """The page with a word put into a sentence wherever it stands; None if it stands nowhere.
+
+    What nobody sees (scripts, what is told to search engines) is changed only where the sentence is not seen at all.
+    """
     seen = _UNSEEN.sub(lambda unseen: "\0" * len(unseen[0]), page)
     words = [escape(word, quote=False) for word in sentence.split()[:MOST_WORDS]]
-    for size in range(len(words), 0, -1):
-        for start in range(len(words) - size + 1):
-            part = r"\s+".join(map(re.escape, words[start : start + size]))
-            if size < 3 and size < len(words) and len(part) < 8:
-                continue
-            if found := re.search(part, seen):
-                return page[: found.end()] + " " + NEW_WORD + page[found.end() :]
+    for text in (seen, page):
+        for size in range(len(words), 0, -1):
+            for start in range(len(words) - size + 1):
+                part = r"\s+".join(map(re.escape, words[start : start + size]))
+                if size < 3 and size < len(words) and len(part) < 8:
+                    continue
+                places = [found.end() for found in re.finditer(part, text)]
+                if places:
+                    ends = [0, *places, len(page)]
+                    return f" {NEW_WORD}".join(page[a:b] for a, b in pairwise(ends))
     return None
 
 
