@@ -7,6 +7,7 @@ nobody can tell; so the text itself is looked at, passing over comments and CDAT
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _ENTRIES = frozenset((b"item", b"entry", b"url", b"sitemap"))
 _MARKUP = re.compile(
@@ -24,24 +25,21 @@ def whole(body: bytes) -> tuple[bytes, bool]:
     ((b'<rss><item>1</item>', True), (b'<rss><item>1</item></rss> ', False))
     """
     opened: list[tuple[bytes, int]] = []
+    names: Counter[bytes] = Counter()
     for found in _MARKUP.finditer(body):
         if found[2] is None:
             continue
         name = found[2].lower()
         if found[1]:
-            if found[3]:
-                _close(opened, name)
+            while found[3] and names[name]:  # with all that was left open in it
+                last, _ = opened.pop()
+                names[last] -= 1
+                if last == name:
+                    break
         elif not found[0].endswith(b"/>"):
             opened.append((name, found.start()))
+            names[name] += 1
     if not opened:
         return body, False
     place = next((place for name, place in opened if name in _ENTRIES), len(body))
     return body[:place], True
-
-
-def _close(opened: list[tuple[bytes, int]], name: bytes) -> None:
-    """Close the last element of that name, and all that were left open in it."""
-    for depth in range(len(opened) - 1, -1, -1):
-        if opened[depth][0] == name:
-            del opened[depth:]
-            return
