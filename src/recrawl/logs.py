@@ -92,9 +92,17 @@ class _Handler(logging.Handler):
 
         error = record.exc_info[1] if record.exc_info else None
         words: dict[str, Any] = {"logger": record.name, **(fault(error) if error is not None else {})}
-        # The lines behind the first repeat tasks and futures with all they hold.
-        said = record.getMessage().partition("\n")[0][:_LONGEST_LINE]
-        structlog.get_logger("recrawl").log(max(record.levelno // 10 * 10, logging.WARNING), said, **words)
+        level = min(max(record.levelno // 10 * 10, logging.WARNING), logging.CRITICAL)
+        structlog.get_logger("recrawl").log(level, _first_line(record), **words)
+
+
+def _first_line(record: logging.LogRecord) -> str:
+    """What it says; the lines behind the first repeat tasks and futures with all they hold."""
+    try:
+        said = record.getMessage()
+    except Exception:  # whoever wrote the line is not to fail for it
+        said = str(record.msg)
+    return said.partition("\n")[0][:_LONGEST_LINE]
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:

@@ -11,10 +11,13 @@ import re
 
 HIDDEN = "…"
 """Stands for what is not shown."""
-LONGEST_MESSAGE = 300
+LONGEST_MESSAGE, LONGEST_READ = 300, 1200
+"""Characters of a message that are shown, and those that are looked at."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/?#\s]*@")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)([^\s/?#'\"<>]*)([^\s'\"<>]*)")
-_QUOTED = re.compile(r"(?<![A-Za-z])[bBrRuUfF]{0,2}(?:'(?:[^'\\]|\\.)*+(?:'|$)|\"(?:[^\"\\]|\\.)*+(?:\"|$))", re.DOTALL)
+_QUOTED = re.compile(
+    r"(?<![A-Za-z])[bBrRuUfF]{0,2}(?:'(?:[^'\\]|\\.?)*+(?:'|$)|\"(?:[^\"\\]|\\.?)*+(?:\"|$))", re.DOTALL
+)
 """A value as Python writes it: an apostrophe within a word opens none, and one that was cut off goes to the end."""
 
 
@@ -75,7 +78,9 @@ def message_of(error: BaseException) -> str:
     >>> message_of(KeyError("abc"))
     "KeyError: '…'"
     """
-    said = str(error)[: 4 * LONGEST_MESSAGE]
+    said = str(error)
+    if len(said) > LONGEST_READ:
+        said = said[:LONGEST_READ].rpartition(" ")[0]  # half an address may be a password
     said = only_host(_QUOTED.sub(f"'{HIDDEN}'", said))
     said = "".join(letter if letter.isprintable() else " " for letter in said)[:LONGEST_MESSAGE]
     name = type(error).__name__

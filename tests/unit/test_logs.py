@@ -90,6 +90,17 @@ def test_the_loggers_of_other_libraries_are_told_the_same_way(
     assert CANARY not in said
 
 
+def test_a_line_that_cannot_be_put_together_harms_nobody(configured: None, capsys: pytest.CaptureFixture[str]) -> None:
+    logging.getLogger().handlers = []  # pytest's own fails on such a line
+    logs.configure()
+    logging.getLogger("aiohttp").error("%d bytes", CANARY)
+    logging.getLogger("aiohttp").log(70, "worse than critical")
+    said = capsys.readouterr().err
+    assert "%d bytes" in said
+    assert "worse than critical" in said
+    assert CANARY not in said
+
+
 PROGRAM = """
 import threading
 from recrawl.logs import guard
@@ -134,6 +145,8 @@ def test_what_nobody_catches_is_told_in_a_line() -> None:
         f"no answer of https://hooks.example/services/{CANARY}?x=1",
         f"postgresql://me:{CANARY}@db.example/news is away",
         "an escaped quote: '\\'" + CANARY + "'",
+        f"cut off after a backslash: '{CANARY:\\<2000}'",
+        f"cut off within a password: {'x' * 1130!r} https://me:{CANARY:x<2000}@proxy.example",
     ],
 )
 def test_a_message_is_told_without_what_it_repeats(said: str) -> None:
