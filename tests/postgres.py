@@ -165,9 +165,9 @@ _ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 
 
 def _free_port(address: str = "127.0.0.1") -> int:
-    """One below those that the system gives to whoever asks for any, so that it is still free after a restart."""
+    """One that neither the system nor Ray gives to whoever asks for any, so that it is still free after a restart."""
     while True:
-        port = random.SystemRandom().randrange(15_000, 32_000)
+        port = random.SystemRandom().randrange(20_000, 32_000)
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address, port))
