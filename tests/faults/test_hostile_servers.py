@@ -229,6 +229,10 @@ def test_what_can_be_read_is_found_once(account: Account, name: str) -> None:
     assert len(items) <= 20 + 4 * account.elapsed_s
 
 
+def test_what_is_malformed_is_noted(account: Account) -> None:
+    assert "malformed" in account.sources[NAMES.index("malformed")].note
+
+
 def test_ids_that_change_at_every_fetch_are_noted(account: Account) -> None:
     assert "ids change" in account.sources[NAMES.index("changing_ids")].note
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import resource
 import signal
 import time
 
@@ -163,6 +164,19 @@ def test_a_reader_that_dies_is_replaced() -> None:
                     continue
             assert (await readers.read(document(feed(1)))).kind == "feed"
             assert readers.processes != (process,)
+        finally:
+            await readers.close()
+
+    asyncio.run(run())
+
+
+def test_a_reader_may_take_so_much_memory_and_no_more() -> None:
+    async def run() -> None:
+        readers = Readers(large=1)
+        try:
+            await readers.read(document(feed(1)))
+            (process,) = readers.processes
+            assert resource.prlimit(process, resource.RLIMIT_AS) == (module.MEMORY, module.MEMORY)
         finally:
             await readers.close()
 

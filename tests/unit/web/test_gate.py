@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
+from recrawl.web.safety import gate
 from recrawl.web.safety.gate import Door
 from recrawl.web.safety.headers import POLICY
 from recrawl.web.safety.hosts import HostList
@@ -334,6 +336,55 @@ class TestBeforeTheBody:
         assert answered_unread(program.app, "POST", "/api/v1/import", {"content-type": self.FORM}) == 415
 
 
+class TestRefusedBodies:
+    """What comes of a body that was refused."""
+
+    @staticmethod
+    async def refused(app: Any, length: dict[str, str], begun: asyncio.Event, last: asyncio.Event) -> bool:
+        """Whether any of the body was taken; its last byte comes with `last`."""
+        given = {"host": "localhost:8080", "origin": "https://evil.example", **length}
+        scope = {"type": "http", "method": "POST", "scheme": "http", "path": "/sources", "query_string": b"",
+                 "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+                 "client": ("127.0.0.1", 50000)}  # fmt: skip
+
+        async def receive() -> Message:
+            begun.set()
+            await last.wait()
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            assert message.get("status", 403) == 403
+
+        await app(scope, receive, send)
+        return begun.is_set()
+
+    def test_two_at_a_time_are_passed_over_and_none_of_unknown_length(
+        self, store: SqliteStore, visitor: Visitor
+    ) -> None:
+        known, unknown = {"content-length": "60000"}, {"transfer-encoding": "chunked"}
+
+        async def together() -> None:
+            last, patient = asyncio.Event(), []
+            assert not await self.refused(visitor.app, unknown, asyncio.Event(), last)
+            for _ in range(gate.MOST_LINGERING):
+                begun = asyncio.Event()
+                patient.append(asyncio.create_task(self.refused(visitor.app, known, begun, last)))
+                await begun.wait()
+            assert not await self.refused(visitor.app, known, asyncio.Event(), last)
+            last.set()
+            assert await asyncio.gather(*patient) == [True] * gate.MOST_LINGERING
+            assert await self.refused(visitor.app, known, asyncio.Event(), last)
+
+        asyncio.run(together())
+
+    def test_they_are_cut_off_after_a_while(
+        self, store: SqliteStore, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gate, "LINGER_S", 0.01)
+        known, never = {"content-length": "60000"}, asyncio.Event()
+        assert asyncio.run(self.refused(visitor.app, known, asyncio.Event(), never))
+
+
 class TestHostileBodies:
     @pytest.mark.parametrize(
         "body",
@@ -374,6 +425,21 @@ class TestHostileBodies:
     ) -> None:
         headers = {"content-type": kind, "x-csrf-token": visitor.token()}
         assert visitor.ask("POST", "/sources/import", body, headers).status == 400
+
+    @pytest.mark.parametrize(("size", "here"), [(1000, True), (100_000, False)])
+    def test_large_forms_are_read_off_the_loop(
+        self, store: SqliteStore, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, size: int, here: bool
+    ) -> None:
+        threads = []
+
+        def fields(content_type: str, body: bytes) -> dict[str, str]:
+            threads.append(threading.current_thread() is threading.main_thread())
+            return {"list": ""}
+
+        monkeypatch.setattr(gate, "form_fields", fields)
+        headers = {"content-type": "multipart/form-data; boundary=x", "x-csrf-token": visitor.token()}
+        visitor.ask("POST", "/sources/import", b" " * size, headers)
+        assert threads == [here]
 
 
 class TestCutUploads:
