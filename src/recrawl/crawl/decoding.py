@@ -116,7 +116,7 @@ def tree(body: bytes, what: str) -> tuple[Any, Damage]:
         what: "feed", for the message
     """
     refuse_entities(body, f"the {what}")
-    if body.count(b"<") - body.count(b"</") > MOST_ELEMENTS:
+    if len(body) > MOST_ELEMENTS and body.count(b"<") - body.count(b"</") > MOST_ELEMENTS:
         raise UnreadableError(f"the {what} has more than {MOST_ELEMENTS} elements")
     root, damage = _parsed(body, what)
     refuse_entities(root, f"the {what}")
@@ -130,13 +130,14 @@ def _parsed(body: bytes, what: str) -> tuple[Any, Damage]:
         pass
     body = repaired(body)
     refuse_entities(body, f"the {what}")
+    recovering = _parser(True)  # of its own: the log of a shared one may be another thread's by the time it is read
     try:
-        root = etree.fromstring(body, _RECOVERING)
+        root = etree.fromstring(body, recovering)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise UnreadableError(f"not a readable {what}: {str(error)[:200]}") from error
     if root is None:
         raise UnreadableError(f"not a readable {what}: no markup in it")
-    misnested = any(error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH for error in _RECOVERING.error_log)
+    misnested = any(error.type == etree.ErrorTypes.ERR_TAG_NAME_MISMATCH for error in recovering.error_log)
     return root, Damage.MISNESTED if misnested else Damage.REPAIRED
 
 
@@ -159,7 +160,7 @@ def _parser(recover: bool) -> Any:
     )  # fmt: skip
 
 
-_STRICT, _RECOVERING = _parser(False), _parser(True)
+_STRICT = _parser(False)
 
 
 def _root(body: bytes) -> str:

@@ -17,7 +17,6 @@ by it: an edit then moves the date, but never makes the item new. A date after t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -147,8 +146,7 @@ def _base(element: Any, base: str) -> str:
 
 def _item(element: Any, base: str, now: float) -> FoundItem:
     own: list[str | None] = [None] * 10
-    content = link_of = None
-    permanent = True
+    content = link_of = id_of = None
     fields = _fields_of_item.get(element.tag)
     if fields is None:
         fields = _start_learning(element.tag)
@@ -166,8 +164,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         elif own[field]:
             continue
         elif field == _ID:
-            own[_ID] = text_of(child)
-            permanent = child.get("isPermaLink", "").strip().lower() != "false"
+            own[_ID], id_of = text_of(child), child
         elif field == _OTHER_ID:
             own[_OTHER_ID] = text_of(child) if own[_ID] is None else None
         elif field in _DATES:
@@ -179,7 +176,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
     identity, link = own[_ID], own[_LINK]
     if identity is None:
         identity = element.get(_ABOUT)
-    if link is None and permanent:
+    if link is None and (id_of is None or id_of.get("isPermaLink", "").strip().lower() != "false"):
         link = address(identity)
     base = _base(element, base)
     return make_item(
@@ -297,20 +294,19 @@ def _by_feedparser(body: bytes, url: str, now: float, patience: bool) -> Finding
         raise UnreadableError(f"not a readable feed: {type(error).__name__}") from error
     if not entries and not feed.get("version"):
         raise UnreadableError("not a feed: neither RSS nor Atom nor anything like them")
-    # Plain lookups: its own would give `published` for `updated`, with a warning.
-    field: Callable[[Any, str], str | None] = lambda entry, name: dict.get(entry, name) or None  # noqa: E731
-    items = (
-        make_item(field(entry, "id"), field(entry, "title"), _link_of(entry),
-                  field(entry, "summary"),
-                  field(entry, "published") or field(entry, "created") or field(entry, "updated"), url, now)
-        for entry in entries
-    )  # fmt: skip
-    return Findings(kind="feed", title=clean(title, TITLE_CHARACTERS), items=told_apart(items), remark=BROKEN)
+    items = told_apart(_item_of_feedparser(dict(entry), url, now) for entry in entries)
+    return Findings(kind="feed", title=clean(title, TITLE_CHARACTERS), items=items, remark=BROKEN)
 
 
-def _link_of(entry: Any) -> str | None:
+def _item_of_feedparser(entry: dict[str, Any], url: str, now: float) -> FoundItem:
+    """As a plain dictionary: feedparser's own would give `published` for `updated`, with a warning."""
+    date = entry.get("published") or entry.get("created") or entry.get("updated")
+    return make_item(entry.get("id"), entry.get("title"), _link_of(entry), entry.get("summary"), date, url, now)
+
+
+def _link_of(entry: dict[str, Any]) -> str | None:
     """Of an entry of feedparser's, which takes any id for a link where there is no other."""
-    link, identity, taken = (dict.get(entry, name) for name in ("link", "id", "guidislink"))
+    link, identity, taken = entry.get("link"), entry.get("id"), entry.get("guidislink")
     if link and not (taken and link == identity):
         return str(link)
     return address(identity) if taken is not False else None

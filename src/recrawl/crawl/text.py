@@ -82,7 +82,7 @@ def _plain(text: str, whole: bool) -> str:
     if "<" in text:
         text = _without_markup(text, whole)
     if "&" in text:
-        text = unescape(_ENDLESS_REFERENCE.sub("\N{REPLACEMENT CHARACTER}", text))
+        text = unescape(_ENDLESS_REFERENCE.sub("\N{REPLACEMENT CHARACTER}", text) if "&#" in text else text)
         if "<" in text:
             text = _without_markup(text, True)
     return " ".join(visible(text).split())
