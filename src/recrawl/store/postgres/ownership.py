@@ -44,8 +44,8 @@ SELECT owners.scope FROM owners JOIN unnest($1::varchar[], $2::bigint[]) AS mine
 ON owners.scope = mine.scope AND owners.epoch = mine.epoch ORDER BY owners.scope FOR KEY SHARE OF owners
 """
 _NOW = "extract(epoch FROM clock_timestamp())"
-# Of two who bring the same new scope at one moment, one finds that it is there. Not "ON CONFLICT (scope)": that looks at
-# one key only, and the loser of the race fails on the other.
+# Of two who bring the same new scope at one moment, one finds that it is there. Not "ON CONFLICT (scope)": that looks
+# at one key only, and the loser of the race fails on the other.
 _NEW = f"""
 INSERT INTO owners (scope, epoch, owner, pid, host, since)
 SELECT scope, 0, $2, $3, $4, {_NOW} FROM unnest($1::varchar[]) AS wanted (scope)
