@@ -128,6 +128,8 @@ async def _ended(worker: _Worker, asked: asyncio.Future[list[bytes]]) -> None:
         worker.kill()
         await asyncio.wait([asked], timeout=0.05)
         if asked.done():
+            if not asked.cancelled():
+                asked.exception()  # known: it was ended; else the loop would complain of it later
             return
 
 
