@@ -614,6 +614,26 @@ def test_whatever_slices_do_a_bucket_has_one_valid_owner_and_no_other_writer(sto
     assert world.committed > 100
 
 
+def test_of_those_who_want_a_new_scope_at_one_moment_one_gets_it(store: PostgresStore) -> None:
+    rounds, wanting = 60, 4
+    together = threading.Barrier(wanting, timeout=60.0)
+
+    def run(number: int) -> list[dict[str, int]]:
+        with PostgresStore(f"{store.address.dsn}?schema={store.address.schema}") as own:
+            given = []
+            for turn in range(rounds):
+                together.wait()
+                given.append(own.lease([f"{turn}/{k}" for k in range(3)], str(number), 60.0))
+            return given
+
+    with ThreadPoolExecutor(wanting) as pool:
+        given = list(pool.map(run, range(wanting)))
+    for turn in range(rounds):
+        got = [scope for each in given for scope in each[turn]]
+        assert sorted(got) == [f"{turn}/{k}" for k in range(3)]
+    assert {epoch for each in given for leases in each for epoch in leases.values()} == {1}
+
+
 def test_writers_that_race_never_write_after_their_successor(store: PostgresStore, clock: ManualClock) -> None:
     """Leases shorter than a batch: what is in the log, in the order it was written, has growing epochs per bucket."""
     filled(store)
