@@ -18,17 +18,22 @@ from recrawl.synthweb.faults import FAULTS
 from recrawl.web import editing, live
 from recrawl.web.connections import Limits
 from recrawl.web.safety import gate
+from recrawl.web.safety.throttle import Throttle
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 LOG = "tests/faults/test_hostile_servers.py::test_the_log_says_what_happened"
 FOLDER, FILE = re.compile(r"without a folder are in `([^`]+)`"), re.compile(r"without a file in `([^`]+)`")
 REFERENCE = re.compile(r"`((?:log\[|…::|(?:tests/[\w/]+/)?test_\w+|Test[A-Z]\w+)[^`]*)`")
+THROTTLE = Throttle()
 KIB, MIB = 1024, 1024 * 1024
 
 
 class Row(NamedTuple):
+    """A row of a table, its last cell, and the tests named there."""
+
     text: str
+    last: str
     tests: tuple[str, ...]
 
 
@@ -64,7 +69,8 @@ def rows() -> Iterator[Row]:
         heads = {number - 1 for number, line in enumerate(lines) if line.startswith("| ---")}
         for number, line in enumerate(lines):
             if line.startswith("|") and not {number, number - 1} & heads:
-                yield Row(line, tuple(references(line.rpartition(" | ")[2], folder, file)))
+                last = line.rpartition(" | ")[2]
+                yield Row(line, last, tuple(references(last, folder, file)))
 
 
 NAMED = sorted({name for section, folder, file in sections() for name in references(section, folder, file)})
@@ -110,6 +116,7 @@ def test_every_row_names_a_test_or_leads_to_a_section_that_does() -> None:
     for row in rows():
         led_to = re.findall(r"\(#([\w-]+)\)", row.text)
         assert row.tests or led_to, row.text
+        assert len(row.tests) == row.last.count("`") / 2, f"not all of it is the name of a test: {row.last}"
         assert set(led_to) <= headings, row.text
 
 
@@ -135,6 +142,8 @@ def test_every_fault_of_the_synthetic_web_has_a_row() -> None:
         f"within {Limits().body_s:g} s, and a second more for each {Limits().least_pace // KIB} KiB",
         f"given up after {Limits().stall_s:g} s without progress",
         f"{Web().connections} in all, {Web().connections_per_address} from one address",
+        f"{THROTTLE._burst:g} per address, then one every {THROTTLE._every_s:g} seconds",
+        f"over all addresses: {THROTTLE._burst_of_all:g}, then one every second",
         f"{live.MOST_LISTENERS} in all, {live.MOST_PER_PLACE} from one address",
     ],
 )

@@ -109,7 +109,7 @@ class HttpTransport:
 
     async def fetch(self, request: Request) -> Response:
         """Send it; the answer whatever its status, or TransportError. Always ends within the configured timeout."""
-        began = self._clock.now()
+        began, end = self._clock.now(), asyncio.get_running_loop().time() + self._patience.total_s
         shown = without_userinfo(request.url)
         scheme, authority, target = _parts(shown)
         origin = _origin(scheme, authority)
@@ -124,7 +124,7 @@ class HttpTransport:
         fields = _fields(headers)
         if body:
             encoding = fields.get("content-encoding", "")
-            body = await self._unpacked(body, encoding, request) if 200 <= status < 300 else b""
+            body = await self._unpacked(body, encoding, request, end) if 200 <= status < 300 else b""
         return Response(shown, status, fields, body, self._clock.now() - began)
 
     async def close(self) -> None:
@@ -161,15 +161,15 @@ class HttpTransport:
             return lambda: "" if self._clock.now() < until else "the turn that was lent for it is over"
         return None if self._permit is None else partial(self._permit, without_userinfo(request.url))
 
-    async def _unpacked(self, body: bytes, encoding: str, request: Request) -> bytes:
-        """The body as it was before it was compressed, in the room there is."""
+    async def _unpacked(self, body: bytes, encoding: str, request: Request, end: float) -> bytes:
+        """The body as it was before it was compressed, in the room there is or will be before the `end`."""
         load, limit = request.load, request.max_bytes
         if load is not None and not load.size and limit > SMALL_BYTES:
             small = _if_small(body, encoding)
             if small is not None:
                 return small
             try:
-                async with asyncio.timeout(self._patience.total_s):
+                async with asyncio.timeout_at(end):
                     await load.take(limit)
             except TimeoutError as error:
                 raise TransportError("timeout", "no room for a large answer in time") from error

@@ -131,3 +131,30 @@ def test_waiting_for_room_ends_with_the_timeout(path: str) -> None:
         return failure.value.reason
 
     assert asyncio.run(scene()) == "timeout"
+
+
+def test_waiting_for_room_is_part_of_the_time_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[float] = []
+    timeout_at = asyncio.timeout_at
+
+    def noted(when: float) -> asyncio.Timeout:
+        ends.append(when)
+        return timeout_at(when)
+
+    async def scene() -> None:
+        freight, now = Freight(), asyncio.get_running_loop().time
+        transport = HttpTransport(Fetching(allow_private=True, timeout="20s"), SystemClock())
+        answered: list[float] = []
+
+        async def late(request: web.BaseRequest) -> web.StreamResponse:
+            answered.append(now())
+            return await answer(request)
+
+        async with serving(late) as base:
+            monkeypatch.setattr(asyncio, "timeout_at", noted)
+            began = now()
+            await transport.fetch(Request(base + "/packed", {}, 1_000_000, load=freight.load()))
+        await transport.close()
+        assert any(began <= end - 20.0 <= answered[0] for end in ends)
+
+    asyncio.run(scene())
