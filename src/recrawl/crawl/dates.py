@@ -19,9 +19,9 @@ LONGEST = 100
 """Characters; what is longer is not a date."""
 _MONTHS = {name: k + 1 for k, name in enumerate(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))}  # fmt: skip
-_ZONES = {"GMT": 0, "+0000": 0, "UTC": 0, "-0000": 0, "UT": 0, "Z": 0, "EST": -18000, "EDT": -14400, "CST": -21600,
-          "CDT": -18000, "MST": -25200, "MDT": -21600, "PST": -28800, "PDT": -25200, "CET": 3600, "CEST": 7200,
-          "BST": 3600}  # fmt: skip
+_ZONES = {"+0000": 0, "-0000": 0} | {
+    name.upper(): hours * worded_dates.HOUR for name, hours in worded_dates.ZONES.items()
+}
 _TWO_DIGITS = {f"{number:02d}": number for number in range(61)}
 _RFC822 = re.compile(
     r"(?:[A-Za-z]{3,9},? )?([0-9]{1,2}) ([A-Z][a-z]{2})[a-z]* ([0-9]{4}) ([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?"
@@ -32,7 +32,7 @@ _COMPACT = re.compile(
     r"[0-9]{8}(?:T[0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2}(?:[.,][0-9]{1,9})?)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 _LOOSE_ISO = re.compile(
-    r"([0-9]{4})(?:[-/.]([0-9]{1,3})(?:[-/.]([0-9]{1,2}))?)?"
+    r"([0-9]{4})(?:[-/.]([0-9]{1,2}(?![0-9])|[0-9]{3}(?=[-/.]))(?:[-/.]([0-9]{1,2}))?)?"
     r"(?:[T ]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)?)? ?(?:Z|UTC|GMT|([+-])([0-9]{2}):?([0-9]{2})Z?)?",
     re.IGNORECASE,
 )

@@ -186,10 +186,16 @@ def _take_word(parts: _Parts, word: str) -> None:
         parts.month, parts.weekday = month, _WEEKDAYS["mar"]
     elif day is not None and parts.weekday is None:
         parts.weekday = day
-    elif (word in ZONES or word in _AREAS) and (parts.time is not None or (parts.numbers and word != "at")):
+    elif (word in ZONES or word in _AREAS) and _zone_may_follow(parts, word):
         _take_zone(parts, word)
     elif word not in _FILLING:
         raise _NoDateError
+
+
+def _zone_may_follow(parts: _Parts, word: str) -> bool:
+    """Behind a date or a time; `at` stands between the two, and is a zone behind both."""
+    found = (parts.time is not None, bool(parts.numbers))
+    return all(found) if word == "at" else any(found)
 
 
 def _days(parts: _Parts) -> Iterator[datetime | None]:

@@ -84,7 +84,8 @@ def test_what_is_no_date_is_none(text: str | None) -> None:
         ("Monday, 02-Nov-26 15:03:04 EST", 5), ("Mon Nov  2 15:03:04 EST 2026", 5),
         ("Mon Nov 02 15:03:04 +0000 2026", 0), ("Mon, Nov 02,2026 15:03:04 EST", 5),
         ("Mon , 02 Nov 2026 15:03:04 GMT", 0), ("mon,2 nov 2026 15:3:4 gmt", 0),
-        ("Mon, 2nd November 2026 at 15:03:04", 0), ("Montag, 2. November 2026 - 15:03:04", 0),
+        ("Mon, 2nd November 2026 at 15:03:04", 0), ("15:03:04 at 2 November 2026", 0),
+        ("Montag, 2. November 2026 - 15:03:04", 0),
         ("Lundi, 2. Novembre 2026 15:03:04", 0), ("lun., 02 nov. 2026 15:03:04 +0100", -1),
         ("02 Monday, Nov 2026 15:03:04", 0), ("2026 November 02 15:03:04", 0), ("15:03:04 02.11.2026 -0700", 7),
         ("2026-11-02 15:03:04 MST", 7), ("2026-11-02 at 15:03:04", 0), ("Mon, 2026-11-02 15:03:04", 0),
@@ -123,7 +124,8 @@ def test_zones_without_a_season_have_summer_time_in_summer() -> None:
      "Mon, 02 Nov 2026 15:03:04 IST", "Mon, 02 Nov 2026 15:03:04 XYZ", "Mon, 02 Nov 2026 15:03:04 Nowhere/Town",
      "Mon, 02 Nov 2026 15:03:04 ../../etc/passwd", "Mon, 02 Nov 2026 15:03:04 EST PST", "Mon, 02 Nov 2026 15:04 AM",
      "Mon, 02 Nov 2026 15:03:04 +zz:00", "Sun, 16 Dec 2012 1:2:3:4 GMT", "2013-01-27-01", "2013-01-28T11:30:00Textra",
-     "9999-12-31T23:59:59-99:99", "2003-12-31T10:14:61Z", "5 Jun 2017 24:05 PDT", "Mon, 2 Jan 15:04:05 MST"],
+     "9999-12-31T23:59:59-99:99", "2003-12-31T10:14:61Z", "5 Jun 2017 24:05 PDT", "Mon, 2 Jan 15:04:05 MST",
+     "2006-002"],
 )  # fmt: skip
 def test_what_could_be_several_instants_or_is_not_understood_is_none(text: str) -> None:
     assert dates.parse(text) is None
