@@ -176,7 +176,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
     identity, link = own[_ID], own[_LINK]
     if identity is None:
         identity = element.get(_ABOUT)
-    if link is None and (id_of is None or id_of.get("isPermaLink", "").strip().lower() != "false"):
+    if not link and (id_of is None or id_of.get("isPermaLink", "").strip().lower() != "false"):
         link = address(identity)
     base = _base(element, base)
     return make_item(

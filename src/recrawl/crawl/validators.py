@@ -10,7 +10,7 @@ def usable(text: str | None) -> str:
 
     One with a control character in it would make every later request to its source an improper one.
 
-    >>> usable('W/"1"'), usable('"\x7f"'), usable(None)
-    ('W/"1"', '', '')
+    >>> usable('W/"ü"'), usable('"\x7f"'), usable(None)
+    ('W/"ü"', '', '')
     """
-    return text if text and text.isascii() and text.isprintable() and len(text) <= LONGEST else ""
+    return text if text and text.isprintable() and len(text) <= LONGEST else ""

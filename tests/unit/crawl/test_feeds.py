@@ -213,6 +213,8 @@ def test_an_id_that_is_an_address_is_the_link_for_want_of_one() -> None:
         atom(*(f"<entry><id>{id}</id></entry>" for id in ("https://example.org/1", "urn:2", "HTTP://a.example")))
     )
     assert [item.link for item in found.items] == ["https://example.org/1", "", "http://a.example/"]
+    found = read(atom("<entry><link href=''/><id>https://example.org/1</id></entry>"))
+    assert found.items[0].link == "https://example.org/1"
     found = read_json_feed(json_feed({"id": "https://example.org/1"}, {"id": "2"}, {"id": 3}), URL, NOW)
     assert [item.link for item in found.items] == ["https://example.org/1", "", ""]
 

@@ -96,6 +96,11 @@ def test_validators_of_an_answer_replace_the_old_ones():
     assert (settled.settlement.progress.etag, settled.settlement.progress.modified) == ('"2"', "")
 
 
+def test_a_validator_need_not_be_ascii():
+    settled = settle(visit(feed(), progress=visited(), headers={"etag": '"\u00fcber-1"'}), TERMS)
+    assert settled.settlement.progress.etag == '"\u00fcber-1"'
+
+
 PAGE = Source(id=7, url="https://a.example/page", kind="page")
 
 
