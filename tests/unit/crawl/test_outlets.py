@@ -773,6 +773,17 @@ def test_a_command_that_does_not_read_its_input_is_fine():
     soon(CommandOutlet(python("")).deliver([an_event(1, "x" * 1_000_000)]))
 
 
+def test_a_command_that_is_gone_before_it_is_told_anything_counts_by_how_it_ended(monkeypatch: pytest.MonkeyPatch):
+    async def too_late(process: asyncio.subprocess.Process, _: bytes) -> None:
+        await process.wait()
+        raise RuntimeError("unable to perform operation on <WriteUnixTransport closed=True>; the handler is closed")
+
+    monkeypatch.setattr(asyncio.subprocess.Process, "communicate", too_late)
+    soon(CommandOutlet(python("")).deliver([an_event(1)]))
+    with pytest.raises(RefusedError, match="ended with status 1"):
+        soon(CommandOutlet(python("raise SystemExit(1)")).deliver([an_event(1)]))
+
+
 def test_a_command_that_takes_too_long_has_failed():
     outlet = CommandOutlet(python("import time; time.sleep(600)"), timeout_s=0.1)
     with pytest.raises(RefusedError, match=r"took longer than 0\.1 s"):

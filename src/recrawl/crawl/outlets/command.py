@@ -66,7 +66,10 @@ class CommandOutlet:
             raise RefusedError(f"{name} cannot be run: {error.strerror or error}", TRIES) from error
         try:
             async with asyncio.timeout(self._timeout_s):
-                await process.communicate(event.body + b"\n")
+                try:
+                    await process.communicate(event.body + b"\n")
+                except RuntimeError:  # uvloop's word for a command that ended before anything was written
+                    await process.wait()
         except TimeoutError:
             raise RefusedError(f"{name} took longer than {self._timeout_s:g} s", TRIES) from None
         finally:
