@@ -42,6 +42,12 @@ def test_every_file_of_a_store_is_its_owners_alone(tmp_path: Path, monkeypatch: 
     assert set(found.values()) == {0o600}
 
 
+def test_a_store_behind_a_link_is_its_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "recrawl.db").symlink_to(tmp_path / "elsewhere.db")
+    with filled(tmp_path / "recrawl.db"):
+        assert set(modes(tmp_path).values()) == {0o600}
+
+
 def test_copies_are_their_owners_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(os, "chmod", lambda *_: pytest.fail("it was open to others before"))

@@ -19,7 +19,7 @@ BESIDE = ("-wal", "-shm", "-journal", ".lock")
 def create(path: Path) -> None:
     """Make an empty file for the owner alone, unless there is one; whoever opens it says what is wrong if it fails."""
     with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
 
 
 def shut_out_others(path: Path) -> None:
