@@ -55,7 +55,9 @@ def without_password(address: str) -> str:
     scheme, mark, rest = address.partition("://")
     if not mark or scheme == "sqlite":
         return address
-    rest, question, _ = rest.partition("?")
+    rest, question, options = rest.partition("?")
+    if "@" in options and "@" not in rest:  # the mark may be one of the password
+        return f"{scheme}://{HIDDEN}"
     login, at, where = rest.rpartition("@")
     return f"{scheme}://{login.partition(':')[0]}{at}{where}" + (f"?{HIDDEN}" if question else "")
 
@@ -66,7 +68,7 @@ def program(command: str) -> str:
     >>> program("curl -H 'Authorization: Bearer abc' https://a.example")
     'curl …'
     """
-    name, *rest = command.split(maxsplit=1)
+    name, *rest = command.split(maxsplit=1) or [""]
     return f"{name} {HIDDEN}" if rest else name
 
 
