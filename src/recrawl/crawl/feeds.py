@@ -78,8 +78,9 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, patienc
     try:
         root, damage = decoding.tree(body, "feed")
         if damage:
-            body, cut = cutting.whole(body)
-            root, damage = decoding.tree(body, "feed") if cut else (root, damage)
+            given = body
+            body, cut = cutting.whole(given)
+            root, damage = decoding.tree(body, "feed") if len(body) < len(given) else (root, damage)
     except UnreadableError:
         body, cut = cutting.whole(body)
         if b"<!ENTITY" in body or len(body) > LARGEST_FOR_FEEDPARSER or not _ITEM_IN_TEXT.search(body):

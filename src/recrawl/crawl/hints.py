@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from recrawl import units
 from recrawl.config import HintSwitches
 from recrawl.crawl import dates
 from recrawl.crawl.findings import Hints
@@ -55,7 +54,7 @@ def fresh_for_s(headers: Mapping[str, str], now: float) -> float | None:
         if expires is None:
             return None
         lifetime = expires - (now if sent is None else sent)
-    age = units.whole_number(headers.get("age", "").partition(",")[0].strip(), 2**31) or 0
+    age = whole_number(headers.get("age", "").partition(",")[0].strip(), 2**31) or 0
     return lifetime - age if lifetime > age else None
 
 
