@@ -75,4 +75,4 @@ def _seconds(text: str, now: float) -> float | None:
     if number > _MOMENT_MS:
         number /= 1000.0
     seconds = number - now if number > _MOMENT_S else number
-    return seconds if 0.0 < seconds < math.inf else None
+    return seconds if 0.0 < seconds < _MOMENT_S else None

@@ -78,3 +78,8 @@ def test_a_503_asks_by_retry_after_alone() -> None:
 def test_whatever_is_said_the_time_is_ahead_or_none(status: int, headers: dict[str, str]) -> None:
     seconds = asked(status, headers)
     assert seconds is None or seconds > 0.0
+
+
+@pytest.mark.parametrize("reset", ["1e308", "inf", "nan"])
+def test_a_reset_that_never_comes_asks_for_nothing(reset: str) -> None:
+    assert retry_after(403, LIMIT | {"x-ratelimit-reset": reset}, NOW) is None
