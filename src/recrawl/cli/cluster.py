@@ -18,7 +18,7 @@ import click
 
 from recrawl.cli.nearest import Suggesting
 from recrawl.cli.options import json_option, opened_store, settings, store_options
-from recrawl.errors import ConfigError, StoreError
+from recrawl.errors import ConfigError, StoreError, require
 from recrawl.redaction import without_password
 
 if TYPE_CHECKING:
@@ -159,10 +159,11 @@ def explain(target: str, as_json: bool) -> None:
     from recrawl.cli.fleet import show_owner
     from recrawl.cli.showing import write_json
     from recrawl.cli.targets import find_source
-    from recrawl.cluster.ownership import owner_of
 
     config, now = settings(), time.time()
     with _opened(config) as store:
+        from recrawl.cluster.ownership import owner_of
+
         source = find_source(store, target)
         owner = owner_of(store, source, _board(store))
         found = explained(store, config, source, now)
@@ -178,6 +179,7 @@ def explain(target: str, as_json: bool) -> None:
 
 @contextmanager
 def _opened(config: Config) -> Iterator[PostgresStore]:
+    require("asyncpg", "a fleet", "cluster")
     from recrawl.store.postgres import PostgresStore
 
     if not config.store.startswith(("postgresql://", "postgres://")):

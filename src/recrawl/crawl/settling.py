@@ -287,9 +287,10 @@ def _answered(visit: Visit) -> Progress:
     progress = msgspec.structs.replace(before)
     progress.last, progress.visits, progress.failures = visit.at, before.visits + 1, 0
     progress.held_until, progress.held_by = 0.0, ""
-    same = response.status == NOT_MODIFIED
-    progress.etag = usable(response.headers.get("etag", before.etag if same else ""))
-    progress.modified = usable(response.headers.get("last-modified", before.modified if same else ""))
+    same, index = response.status == NOT_MODIFIED, visit.findings is not None and bool(visit.findings.children)
+    # An index is read in full each time: of what it names, some may have been left out, and find room now.
+    progress.etag = "" if index else usable(response.headers.get("etag", before.etag if same else ""))
+    progress.modified = "" if index else usable(response.headers.get("last-modified", before.modified if same else ""))
     moved = visit.delivery.moved_to
     progress.moved_seen = before.moved_seen + 1 if moved and moved == before.moved_to else int(bool(moved))
     progress.moved_to = moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,6 +52,19 @@ def test_a_server_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str])
 def test_scale_wants_to_know_what(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cluster", "scale", "--store", ADDRESS]) == 2
     assert "how many shards" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["up"], ["status"], ["scale", "3"], ["down"], ["explain", "1"]], ids=str)
+def test_without_its_packages_every_command_says_what_to_install(
+    words: list[str],
+) -> None:
+    """In a process of its own: what is imported once is not asked for again."""
+    program = "import sys; sys.modules['asyncpg'] = None; from recrawl.cli import main; main()"
+    command = [sys.executable, "-c", program, "cluster", *words, "--store", ADDRESS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "recrawl[cluster]" in done.stderr
 
 
 def test_without_ray_it_says_what_to_install(

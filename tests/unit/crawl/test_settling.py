@@ -289,6 +289,14 @@ def test_the_kind_is_detected_once_and_a_page_says_which_feed_it_has():
     assert (line.kind, line.title, line.note) == ("page", "T", "advertises a feed: https://a.example/feed")
 
 
+def test_an_index_is_read_in_full_each_time_so_that_what_was_left_out_may_come_in():
+    said = {"etag": '"1"', "last-modified": "Mon, 16 Nov 2026 10:00:00 GMT"}
+    index = Findings(kind="sitemap", children=("https://a.example/s1.xml",))
+    for found, kept in ((index, ("", "")), (feed(("a", NOW)), (said["etag"], said["last-modified"]))):
+        progress = settle(visit(found, headers=said), TERMS).settlement.progress
+        assert (progress.etag, progress.modified) == kept
+
+
 def test_sitemaps_of_an_index_become_sources_on_their_parents_terms():
     source = Source(id=7, url="https://a.example/sitemap.xml", kind="sitemap", importance=3.0, tags=("news",))
     found = Findings(kind="sitemap", children=("https://a.example/s1.xml",))
