@@ -159,7 +159,8 @@ def step_from(
         else:
             share = (y - nodes[k]) / (nodes[k + 1] - nodes[k])
             row[k - offset] += weights[n] * (1.0 - share)
-            row[k + 1 - offset] += weights[n] * share
+            if share > 0.0:  # else the node may be the last that a step can touch
+                row[k + 1 - offset] += weights[n] * share
     return above
 
 

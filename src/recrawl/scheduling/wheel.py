@@ -404,6 +404,8 @@ def _descend(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, w
 def turn(catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float) -> None:
     """Turn a ward's wheel to `now` and wake everybody whose slot has come."""
     dial, knob = wards.dial[ward], wards.knob[ward]
+    # Time may be set back, the clock may not: a nap that ends by it would outlast falls of the mark meanwhile.
+    dial[AHEAD] += max(dial[NOW] - now, 0.0)
     dial[NOW] = now
     if dial[WIDTH] <= 0.0:
         return

@@ -5,7 +5,7 @@ import pytest
 
 from recrawl import Sources, stochastic_index, whittle_index
 from recrawl.errors import ParameterError
-from recrawl.kernels.inflow_chain import GROUPS, grid, highest_worth, inflow_law, transitions
+from recrawl.kernels.inflow_chain import GROUPS, grid, highest_worth, inflow_law, step_from, transitions
 from recrawl.kernels.stochastic_approximation import approximated_index, two_time_scale_index
 from recrawl.kernels.stochastic_index import METHODS, interpolated_index, renewal_index
 from recrawl.papers.stochastic_report import exponential_quantiles
@@ -155,6 +155,14 @@ def test_a_long_sample_is_grouped_without_losing_its_mean():
     assert len(law.points) == GROUPS
     assert law.mean == pytest.approx(sample.mean(), rel=1e-12)
     assert stochastic_index(sample, 0.5)(1.2) == pytest.approx(0.847, abs=0.02)
+
+
+def test_a_step_onto_a_node_touches_no_other():
+    nodes = np.array([0.0, 1.0, 2.0])
+    row, beyond = np.zeros(2), np.full(1, 7.0)
+    both = np.concatenate([row, beyond])
+    assert step_from(0.0, nodes, np.array([1.0]), np.array([1.0]), 0, both[:2]) == 0.0
+    assert both.tolist() == [0.0, 1.0, 7.0]
 
 
 def test_a_step_keeps_the_expected_worth():

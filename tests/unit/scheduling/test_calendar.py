@@ -182,6 +182,17 @@ def test_a_change_of_beliefs_counts_at_once_after_the_clock_stepped_back():
     assert calendar.choose(UNIX - 50.0, 1).tolist() == [least]
 
 
+def test_everybody_is_found_after_the_clock_stepped_back():
+    """The wheel's clock goes on, or those in its last slots would sleep through the fall of the price."""
+    rng = np.random.default_rng(2)
+    value, rate = rng.lognormal(0, 2, 60), rng.lognormal(-4, 1.5, 60)
+    last = -rng.exponential(300, 60)
+    calendar = Calendar(value, rate, last=last, now=0.0)
+    chosen = [*calendar.choose(0.0, 38), *calendar.choose(0.0, 1)]
+    late = [*calendar.choose(-17.0, 1000)]
+    assert sorted([*chosen, *late]) == [k for k in range(60) if k in chosen or last[k] < -17.0]
+
+
 def test_a_price_that_falls_a_thousandfold_finds_everybody():
     value, rate, last = some(30_000)
     calendar = Calendar(value, rate, last=last, now=UNIX)
