@@ -30,7 +30,7 @@ from recrawl.learning.model import OBJECTIVES, Objective
 from recrawl.learning.readership import Clicked
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.cold_start import ALONE, ColdStart, ranked
-from recrawl.policies.contract import Beliefs
+from recrawl.policies.contract import Beliefs, Reason
 from recrawl.policies.learned_whittle import successful
 from recrawl.policies.surveying import Survey, within_delay
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
@@ -420,25 +420,42 @@ class LearnedCalendar(RankedPolicy):
         appeal, _, fading = self.mind.appeal(self._known(ids))
         return appeal, math.log(2.0) / fading
 
-    def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
-        """The index of some sources; of one never crawled, as if it had been when it became known."""
+    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
+        """The index of some sources, at one time or one each; of one never crawled, as if it had been when it became
+        known."""
         chosen, desk = self._known(ids), self.desk
         self._fresh(chosen)
-        age = np.maximum(now - desk.since[chosen], 0.0)
+        age = np.maximum(np.asarray(now, np.float64) - desk.since[chosen], 0.0)
         worth = desk.importance[chosen] * desk.value[chosen]
         return np.atleast_1d(np.asarray(continuous_index(worth, desk.rate[chosen], age, desk.cost[chosen])))
 
-    def due(self, ids: npt.ArrayLike) -> FloatArray:
-        """When the index meets the present price, or `max_age` is over: Unix time, inf for never.
+    def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
+        """When the index meets the present price, or another, or `max_age` is over: Unix time, inf for never.
 
         A source never crawled is due since it became known. Holds and flights are not considered.
         """
         chosen, desk = self._known(ids), self.desk
         self._fresh(chosen)
-        price = 0.0 if math.isnan(self.price) else self.price
+        price = self.price if price is None else price
+        price = 0.0 if math.isnan(price) else price
         worth = desk.importance[chosen] * desk.value[chosen]
         wait = np.minimum(crossing_age(worth, desk.rate[chosen], price, desk.cost[chosen]), desk.max_age[chosen])
         return desk.since[chosen] + np.where(desk.visited[chosen], wait, 0.0)
+
+    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+        """The numbers behind the index of each."""
+        chosen, found = self._known(ids), self.beliefs(ids)
+        columns = {
+            "value": found.value,
+            "value_sd": found.value_sd,
+            "rate_per_s": found.rate,
+            "rate_sd": found.rate_sd,
+            "importance": self.desk.importance[chosen],
+            "cost": self.desk.cost[chosen],
+        }
+        return [
+            Reason("closed", {name: float(column[k]) for name, column in columns.items()}) for k in range(len(chosen))
+        ]
 
     def survey(self, price: float, now: float, min_interval: float = 0.0, delay: float = 0.0) -> Survey:
         """What would be spent at a price, with no source visited more often than once per `min_interval` seconds and
