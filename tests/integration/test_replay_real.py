@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from recrawl.cli import through_store
 from recrawl.sim.comparison import Entry, Job, run_job
 from recrawl.sim.scenarios import Scenario, read_scenarios
 from recrawl.sim.traces import Folder, Trace, write_crawl_log
@@ -61,6 +62,7 @@ def referee() -> ModuleType:
         ("fresh-coldstart", 240, "learned_whittle"),
         ("eph-facebook", 96, "miniflux"),
         ("eph-facebook", 288, "learned_whittle"),
+        ("eph-facebook", 96, "learned_whittle:through_store"),
         ("disc-bbc", 144, "commafeed"),
     ],
 )
@@ -70,7 +72,7 @@ def test_the_referee_accepts_our_logs_and_agrees_with_our_scores(
     import pandas as pd
 
     scenario, trace = library(name)
-    found = run_job(Job(scenario, budget, Entry.parse(policy), keep_log=True), trace)
+    found = run_job(Job(scenario, budget, Entry.parse(policy), keep_log=True), trace, stored=through_store.play)
     assert found.log is not None
     write_crawl_log(tmp_path / "log.parquet", trace, found.log.ids, found.log.times)
     verdict = referee.judge(DATA, name, budget, pd.read_parquet(tmp_path / "log.parquet"))

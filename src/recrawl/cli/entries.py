@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from recrawl import policies
 from recrawl.errors import ParameterError, RecrawlError
-from recrawl.sim.comparison import Entry
+from recrawl.sim.comparison import THROUGH_STORE, Entry
 
 GROUPING = ("groups", "seed")
 """What a policy takes as well where it is in charge of groups."""
@@ -36,7 +36,13 @@ def _options(entry: Entry) -> list[str]:
         return []
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in given.values()):
         return []
-    names = {*given, "grouped", *(GROUPING if entry.grouped else ()), *(("scaled",) if "scale" in given else ())}
+    names = {
+        *given,
+        "grouped",
+        THROUGH_STORE,
+        *(GROUPING if entry.grouped else ()),
+        *(("scaled",) if "scale" in given else ()),
+    }
     return sorted(names - {"self"})
 
 

@@ -29,6 +29,9 @@ PIPED_WIDTH = 320
                    "shipped and filled.")  # fmt: skip
 @click.option("--scaled", is_flag=True, help="Peers also with all intervals scaled by the best constant in hindsight; "
                                            "with --policy, write NAME:scaled.")  # fmt: skip
+@click.option("--through-store", "stored", is_flag=True,
+              help="Ours, or each --policy, also as the live program runs it: recrawl.Scheduler over a store. By "
+                   "itself: NAME:through_store.")  # fmt: skip
 @click.option("--grouped", is_flag=True,
               help="Also the policies of icc2021 on pages grouped by behaviour (extra deep; minutes).")  # fmt: skip
 @click.option("--equal-result", is_flag=True, help="Also find the budget each rule needs for our result (minutes).")
@@ -44,6 +47,7 @@ def command(
     budgets: tuple[float, ...],
     entries: tuple[str, ...],
     scaled: bool,
+    stored: bool,
     grouped: bool,
     equal_result: bool,
     log_file: Path | None,
@@ -55,6 +59,7 @@ def command(
 
     SCENARIOS is a TOML file of [[scenario]] tables.
     """
+    from recrawl.cli import through_store
     from recrawl.cli.console import console, progress_shown
     from recrawl.cli.entries import entry_of
     from recrawl.papers.registry import PAPERS
@@ -66,7 +71,10 @@ def command(
     if scaled and entries:
         raise click.UsageError("--scaled is for the default policies; with --policy, write NAME:scaled")
     chosen = [entry_of(text) for text in entries] or default_entries(scaled)
+    chosen += through_store.entries(chosen if entries else [Entry(OURS)]) if stored else []
     chosen += grouped_entries() if grouped else []
+    chosen = list(dict.fromkeys(chosen))
+    through_store.check(chosen)
     picked = select(read_scenarios(scenarios), names)
     if not all(budget < float("inf") for budget in budgets):
         raise click.UsageError("--budget is a finite number of fetches per day")
@@ -75,7 +83,10 @@ def command(
         for left_out in (entry.label for entry in chosen if not entry.applies_to(scenario)):
             click.echo(f"{left_out}: not for {scenario.kind} scenarios, left out of {scenario.name}", err=True)
     if log_file is not None and len(jobs) != 1:
-        raise click.UsageError(f"--log needs one scenario, one budget and one policy; these are {len(jobs)} replays")
+        hint = "; for the one through the store alone, write --policy NAME:through_store" if stored else ""
+        raise click.UsageError(
+            f"--log needs one scenario, one budget and one policy; these are {len(jobs)} replays{hint}"
+        )
     if equal_result and Entry(OURS) not in chosen:
         raise click.UsageError(f"--equal-result compares with {OURS}: add --policy {OURS}")
     _refuse_unwritable(log_file, json_file)
@@ -84,7 +95,7 @@ def command(
     folder = Folder(data if data is not None else scenarios.parent)
     traces = {scenario.name: folder.trace(scenario) for scenario in picked}
     with progress_shown() as progress:
-        outcomes = run_jobs(jobs, traces, progress, workers)
+        outcomes = run_jobs(jobs, traces, progress, workers, stored=through_store.play)
         equal = _equal(outcomes, traces, progress, workers) if equal_result else []
     screen = console()
     _show(outcomes, screen)

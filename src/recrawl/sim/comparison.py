@@ -7,6 +7,9 @@ An *entry* is a policy with its options as one writes them on a command line: `n
 `grouped` puts any policy in charge of four groups of pages that behave alike instead of the pages themselves, as
 icc2021 does. `scaled` is an option of timer rules that needs hindsight: all intervals times one constant, the largest
 with which the rule still uses 98 % of the budget.
+
+`through_store` plays an entry as the live program runs it. How is not known here: whoever runs the jobs brings a player
+for it.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from recrawl import policies
-from recrawl.errors import ParameterError, RecrawlError
+from recrawl.errors import ContractError, ParameterError, RecrawlError
 from recrawl.policies.contract import Policy
 from recrawl.policies.grouped_arms import GroupedArms
 from recrawl.sim.replay import CrawlLog, replay
@@ -36,18 +40,23 @@ TIMER_PEERS = ("nutch_adaptive", "stormcrawler_adaptive", "news_crawl")
 PEERS = (*TIMER_PEERS, *ITEM_PEERS, *PAGE_PEERS)
 GROUPED = ("uniform", "thompson", "static", "fg_dqn", "thompson_then_dqn")
 """The policies of icc2021, which choose among groups of pages."""
+THROUGH_STORE = "through_store"
+"""The option that plays an entry as the live program runs it."""
 FULL_USE = 0.98
 SCALE_RANGE, SCALE_STEPS = (2.0**-12, 4.0), 9
+STORE_EFFORT = 20
+"""About how many times as long a replay takes through the store."""
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of it that is done."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy by name, with options."""
+    """A policy by name, with options; `through_store` if it is the live program's."""
 
     name: str
     options: tuple[tuple[str, Any], ...] = ()
+    through_store: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Entry:
@@ -57,13 +66,16 @@ class Entry:
         (('filled', True), ('floor', 0.2))
         """
         name, _, rest = text.partition(":")
-        return cls(name, tuple(_option(part) for part in rest.split(",") if part))
+        options = tuple(_option(part) for part in rest.split(",") if part)
+        kept = tuple(option for option in options if option != (THROUGH_STORE, True))
+        return cls(name, kept, through_store=kept != options)
 
     @property
     def label(self) -> str:
-        """As one writes it."""
+        """As one writes it, and whether it is played through the store."""
         parts = [key if value is True else f"{key}={value}" for key, value in self.options]
-        return self.name + (f":{','.join(parts)}" if parts else "")
+        written = self.name + (f":{','.join(parts)}" if parts else "")
+        return f"{written} through the store" if self.through_store else written
 
     @property
     def scaled(self) -> bool:
@@ -82,12 +94,12 @@ class Entry:
             return GroupedArms(self.name, **options)
         taken = inspect.signature(type(policies.make(self.name, **options)).__init__).parameters
         if "objective" in taken and "half_life" in taken:
-            options = {"objective": scenario.kind, "half_life": half_life_s(scenario)} | options
+            options = {"objective": scenario.objective, "half_life": half_life_s(scenario)} | options
         return policies.make(self.name, **options)
 
     def applies_to(self, scenario: Scenario) -> bool:
         """Feed rules need dated items, page rules pages."""
-        if scenario.kind == "freshness":
+        if scenario.pages:
             return self.name not in ITEM_PEERS
         return self.name not in PAGE_PEERS
 
@@ -146,6 +158,10 @@ class Outcome:
         return f"{self.scenario.name}@{self.budget:g}"
 
 
+Play = Callable[[Job, Trace], CrawlLog]
+"""Makes the crawls of a job."""
+
+
 def jobs_for(
     scenarios: Sequence[Scenario], budgets: Sequence[float], entries: Sequence[Entry], keep_log: bool = False
 ) -> list[Job]:
@@ -165,13 +181,20 @@ def jobs_for(
     return found
 
 
-def run_job(job: Job, trace: Trace) -> Outcome:
-    """Do one replay."""
+def in_memory(job: Job, trace: Trace) -> CrawlLog:
+    """The crawls of a policy by itself."""
+    if job.entry.through_store:
+        raise ContractError(f"{job.entry.label}: nobody was given to play it")
+    return replay(job.scenario, trace, job.entry.policy(job.scenario), job.budget)
+
+
+def run_job(job: Job, trace: Trace, stored: Play = in_memory) -> Outcome:
+    """Do one replay; `stored` plays an entry that is to go through the store."""
     began = time.process_time()
     if job.entry.scaled:
         log, result = _scaled(job, trace)
     else:
-        log = replay(job.scenario, trace, job.entry.policy(job.scenario), job.budget)
+        log = (stored if job.entry.through_store else in_memory)(job, trace)
         result = score(job.scenario, trace, log, job.budget)
     spent = time.process_time() - began
     return Outcome(job.scenario, job.budget, job.entry, result, spent, log if job.keep_log else None)
@@ -196,15 +219,22 @@ def _scaled(job: Job, trace: Trace) -> tuple[CrawlLog, Score]:
     return best
 
 
-def run_jobs(jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, workers: int = 2) -> list[Outcome]:
-    """Do all replays, some at a time, the longest first; outcomes in the order of the jobs."""
+def run_jobs(
+    jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, workers: int = 2, stored: Play = in_memory
+) -> list[Outcome]:
+    """Do all replays, some at a time, the longest first; outcomes in the order of the jobs.
+
+    `stored` plays the entries that are to go through the store.
+    """
     total = Counter(job.scenario.name for job in jobs)
     done: Counter[str] = Counter()
     for name in total:
         progress(name, 0.0)
     order = sorted(range(len(jobs)), key=lambda place: -_effort(jobs[place]))
     outcomes: dict[int, Outcome] = {}
-    for place, found in in_processes(replay_job, [jobs[place] for place in order], traces, workers):
+    for place, found in in_processes(
+        partial(replay_job, stored=stored), [jobs[place] for place in order], traces, workers
+    ):
         outcomes[order[place]] = found
         name = found.scenario.name
         done[name] += 1
@@ -212,16 +242,17 @@ def run_jobs(jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, 
     return [outcomes[place] for place in range(len(jobs))]
 
 
-def replay_job(job: Job, traces: dict[str, Trace]) -> Outcome:
+def replay_job(job: Job, traces: dict[str, Trace], stored: Play = in_memory) -> Outcome:
     """Do one replay on its scenario's trace."""
-    return run_job(job, traces[job.scenario.name])
+    return run_job(job, traces[job.scenario.name], stored)
 
 
 def _effort(job: Job) -> float:
     """About how long a replay takes, so that the longest start first."""
     scenario = job.scenario
     crawls = job.budget * (scenario.ends_at - scenario.starts_at) / DAY_S
-    return (scenario.ticks + crawls) * (SCALE_STEPS + 1 if job.entry.scaled else 1)
+    times = SCALE_STEPS + 1 if job.entry.scaled else STORE_EFFORT if job.entry.through_store else 1
+    return (scenario.ticks + crawls) * times
 
 
 _Task = TypeVar("_Task")

@@ -11,13 +11,14 @@ tokens, and :class:`Visits` made from events up to that time. The trace itself n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numba import njit
 
 from recrawl.errors import ContractError
-from recrawl.policies.contract import Policy
 from recrawl.records import FloatArray, IntArray, Visits
 from recrawl.sim.scenarios import DAY_S, Scenario
 from recrawl.sim.traces import Trace
@@ -71,9 +72,25 @@ class TraceWorld:
         return Visits(ids, now, changed=changed)
 
 
-def replay(scenario: Scenario, trace: Trace, policy: Policy, budget: float) -> CrawlLog:
+class Player(Protocol):
+    """What can be replayed: every policy, and whatever else decides like one."""
+
+    def start(self, targets: int, now: float, *, labels: Sequence[str] | None = None) -> None:
+        """Begin with so many targets, known by their labels."""
+        ...
+
+    def choose(self, now: float, budget: float) -> IntArray:
+        """Whom to crawl now, for a token each."""
+        ...
+
+    def observe(self, visits: Visits) -> None:
+        """What those crawls showed."""
+        ...
+
+
+def replay(scenario: Scenario, trace: Trace, policy: Player, budget: float) -> CrawlLog:
     """Run a policy through a scenario at `budget` fetches per day; returns what it crawled."""
-    world = TraceWorld(trace, items=scenario.kind != "freshness")
+    world = TraceWorld(trace, items=not scenario.pages)
     income = scenario.income(budget)
     balance, capacity = 0, max(TOKEN, income)
     policy.start(len(trace), float(scenario.starts_at), labels=trace.labels)

@@ -70,7 +70,7 @@ def shown(outcome: Outcome, best: Outcome) -> str:
 
 def as_json(outcomes: Sequence[Outcome], equal: Sequence[EqualResult]) -> dict[str, Any]:
     """Every figure, scores as a share of 1 or in hours."""
-    ours = {outcome.column: outcome for outcome in outcomes if outcome.entry.name == OURS}
+    ours = {each.column: each for each in outcomes if each.entry.name == OURS and not each.entry.through_store}
     return {
         "results": [_record(outcome, ours.get(outcome.column)) for outcome in outcomes],
         "best": {column: best.entry.label for column, best in best_of(outcomes).items()},
@@ -95,6 +95,7 @@ def _record(outcome: Outcome, ours: Outcome | None) -> dict[str, Any]:
         "kind": outcome.scenario.kind,
         "budget_fetches_per_day": outcome.budget,
         "policy": outcome.entry.label,
+        "through_store": outcome.entry.through_store,
         "score": _plain(score.value),
         "score_is": "mean delay in hours, lower is better" if lower_is_better(outcome.scenario) else "share of 1",
         "standard_error": _plain(score.standard_error),
@@ -222,9 +223,9 @@ def _points(
 ) -> dict[str, dict[float, float]]:
     """Budget to score, of each rule's variant that does best over the scenario's columns."""
     mine = [outcome for outcome in outcomes if outcome.scenario == scenario]
-    variants: dict[str, dict[Entry, float]] = {}
+    variants: dict[tuple[str, bool], dict[Entry, float]] = {}
     for outcome in mine:
-        total = variants.setdefault(outcome.entry.name, {})
+        total = variants.setdefault((outcome.entry.name, outcome.entry.through_store), {})
         total[outcome.entry] = total.get(outcome.entry, 0.0) + goodness(outcome)
     found: dict[str, dict[float, float]] = {}
     for totals in variants.values():

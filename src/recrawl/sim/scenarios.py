@@ -3,16 +3,16 @@
 A scenarios file is TOML with one `[[scenario]]` table each::
 
     name, description
-    kind                     "freshness" (pages), "ephemeral" or "discovery" (items)
+    kind                     "freshness" or "news" (pages), "ephemeral" or "discovery" (items)
     corpora                  which corpora the targets come from
-    clean                    freshness: drop changes marked `revert`, and those of a `batch` > 50 (default true)
-    page_modulus             freshness: keep pages whose id is a multiple of this (default 1)
+    clean                    pages: drop changes marked `revert`, and those of a `batch` > 50 (default true)
+    page_modulus             pages: keep pages whose id is a multiple of this (default 1)
     min_items                items: keep sources with at least this many `n_items_in_window` (default 1)
     max_midnight_share       items: drop sources of which a larger share of items is stamped exactly 00:00:00 UTC
     starts_at, scored_from, ends_at   UTC; what comes before `scored_from` is warm-up
     tick_s                   length of a tick in seconds
     budgets_fetches_per_day  budgets to run, each over all targets together
-    half_life_h              ephemeral: half-life of an item's value in hours
+    half_life_h              ephemeral, news: half-life of the value of an item or a change in hours
     weight                   ephemeral: "unit", every item has weight 1
 
 Everything wrong with a file is said by the name of the scenario and of the field.
@@ -30,8 +30,9 @@ from typing import Any, Literal
 
 from recrawl.errors import ParameterError
 
-Kind = Literal["freshness", "ephemeral", "discovery"]
-KINDS: tuple[Kind, ...] = ("freshness", "ephemeral", "discovery")
+Kind = Literal["freshness", "news", "ephemeral", "discovery"]
+KINDS: tuple[Kind, ...] = ("freshness", "news", "ephemeral", "discovery")
+PAGES: tuple[Kind, ...] = ("freshness", "news")
 DAY_S = 86400
 
 
@@ -54,6 +55,16 @@ class Scenario:
     max_midnight_share: float | None = None
     half_life_h: float | None = None
     weight: str = "unit"
+
+    @property
+    def pages(self) -> bool:
+        """Whether its targets are pages, of which a crawl shows only whether they changed."""
+        return self.kind in PAGES
+
+    @property
+    def objective(self) -> str:
+        """What policies that have an objective are told: changes that are news fade like items."""
+        return "ephemeral" if self.kind == "news" else self.kind
 
     @property
     def ticks(self) -> int:
@@ -210,8 +221,8 @@ def _check_together(scenario: Scenario) -> None:
         raise refuse("scored_from", "from starts_at to before ends_at")
     if (scenario.ends_at - scenario.starts_at) % scenario.tick_s:
         raise refuse("tick_s", "a whole part of the time from starts_at to ends_at")
-    if scenario.kind == "ephemeral" and scenario.half_life_h is None:
-        raise refuse("half_life_h", "given for an ephemeral scenario")
+    if scenario.objective == "ephemeral" and scenario.half_life_h is None:
+        raise refuse("half_life_h", f"given for a scenario of kind {scenario.kind}")
 
 
 def select(scenarios: list[Scenario], names: tuple[str, ...]) -> list[Scenario]:

@@ -3,6 +3,10 @@
 freshness
     A page is fresh at t if it was crawled and has not changed since its last crawl. The score is the time average of
     the share of fresh pages; `captured` the share of the window's changes whose version was crawled before the next.
+news
+    A change is worth 2^{−(t − changed)/half-life} at the first crawl t of its version, nothing if the next change came
+    before, or after 30 days. The score is the mean over the window's changes; `with_overwritten` counts those that the
+    next one had overwritten too, as if they were items.
 ephemeral
     An item seen at t is worth 2^{−(t − published)/half-life}, nothing if older than 30 days or never seen. The score is
     the mean over the window's items.
@@ -91,6 +95,8 @@ def score(scenario: Scenario, trace: Trace, log: CrawlLog, budget: float) -> Sco
     never = 1.0 - len(np.unique(crawls.ids)) / len(trace)
     if scenario.kind == "freshness":
         gain, weight, details = _freshness(scenario, trace, crawls)
+    elif scenario.kind == "news":
+        gain, weight, details = _news(scenario, trace, crawls)
     else:
         gain, weight, details = _items(scenario, trace, crawls)
     group = np.arange(len(trace)) % GROUPS
@@ -119,6 +125,31 @@ def _freshness(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
     return gain, np.ones(len(trace)), {"captured": captured, "changes_in_window": float(counted.sum())}
 
 
+def _news(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
+    """Changes as items of which a crawl shows only the latest."""
+    owner, since, until, is_change = _versions(scenario, trace)
+    counted = is_change & (since >= scenario.scored_from)
+    owner, since, until = owner[counted], since[counted], until[counted]
+    seen = _first_crawl(crawls, owner, since)
+    worth = _worth(scenario, seen, since)
+    shown = (seen < until) | (until == scenario.ends_at)
+    details: dict[str, float | None] = {
+        "captured": _mean((seen >= 0) & shown),
+        "changes_in_window": float(len(since)),
+        "with_overwritten": float(worth.mean()) if len(worth) else None,
+    }
+    count = len(trace)
+    return _sums(owner, np.where(shown, worth, 0.0), count), _sums(owner, np.ones(len(owner)), count), details
+
+
+def _worth(scenario: Scenario, seen: IntArray, since: IntArray) -> FloatArray:
+    """Of each item when it was seen: nothing if it never was, or too late."""
+    assert scenario.half_life_h is not None
+    delay = np.maximum(seen - since, 0)
+    found = (seen >= 0) & (delay <= WORTHLESS_S)
+    return np.where(found, 2.0 ** (-delay / (HOUR_S * scenario.half_life_h)), 0.0)
+
+
 def _versions(scenario: Scenario, trace: Trace) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
     """Owner, birth, end and "is a change" of every version of every page, page by page."""
     count = len(trace)
@@ -141,8 +172,7 @@ def _items(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
     delay = np.where(found, seen, scenario.ends_at) - published
     details: dict[str, float | None] = {"items_in_window": float(len(published)), "undiscovered": _mean(~found)}
     if scenario.kind == "ephemeral":
-        assert scenario.half_life_h is not None
-        each = np.where(found & (delay <= WORTHLESS_S), 2.0 ** (-delay / (HOUR_S * scenario.half_life_h)), 0.0)
+        each = _worth(scenario, seen, published)
     else:
         each = delay / HOUR_S
         details["median_delay_h"] = float(np.median(each)) if len(each) else None

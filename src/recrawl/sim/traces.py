@@ -76,7 +76,7 @@ class Folder:
 
     def trace(self, scenario: Scenario) -> Trace:
         """The targets and events of a scenario."""
-        found = self._pages(scenario) if scenario.kind == "freshness" else self._items(scenario)
+        found = self._pages(scenario) if scenario.pages else self._items(scenario)
         if len(found) == 0:
             raise ParameterError(
                 f"scenario {scenario.name!r}", "a choice that some target in the data passes", "no target"

@@ -19,7 +19,7 @@ from recrawl import policies
 from recrawl.cli import run
 from recrawl.errors import ContractError, ParameterError
 from recrawl.policies.round_robin import RoundRobin
-from recrawl.records import IntArray
+from recrawl.records import IntArray, Visits
 from recrawl.scheduling.budget import TokenBucket
 from recrawl.sim.comparison import Entry, default_entries, jobs_for, run_jobs
 from recrawl.sim.equal_result import equal_results
@@ -233,6 +233,44 @@ def test_an_item_found_after_thirty_days_is_worth_nothing() -> None:
     assert score(some, trace([0]), log((0, 31 * DAY)), 1.0).value == 0.0
 
 
+def test_news_fade_until_their_version_is_crawled_and_the_next_change_overwrites_them() -> None:
+    # Half-life 360 s. Scored: 540 (seen after 60 s), 610 (overwritten by 640), 640 (seen after 60 s), 950 (never seen).
+    found = score(scenario(kind="news"), trace([400, 540, 610, 640, 950]), log((0, 600), (0, 700)), 864.0)
+    assert found.value == pytest.approx(2 * 2 ** (-60 / 360) / 4)
+    assert found.details["captured"] == 0.5
+    assert found.details["changes_in_window"] == 4.0
+    assert found.details["with_overwritten"] == pytest.approx((2 * 2 ** (-60 / 360) + 2 ** (-90 / 360)) / 4)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 999), unique=True, max_size=6), min_size=1, max_size=4),
+    st.sets(st.tuples(st.integers(0, 3), st.integers(1, 10)), max_size=20),
+)
+def test_what_is_captured_of_news_is_what_is_captured_of_versions(
+    events: list[list[int]], crawls: set[tuple[int, int]]
+) -> None:
+    seen = trace(*map(sorted, events))
+    done = log(*[(target, 100 * tick) for target, tick in sorted(crawls) if target < len(events)])
+    fresh, news = (score(scenario(kind=kind), seen, done, 864.0) for kind in ("freshness", "news"))
+    assert news.details["captured"] == fresh.details["captured"]
+    if news.details["captured"]:
+        assert 0.0 < news.value <= news.details["captured"]
+
+
+def test_pages_scored_as_news_show_only_whether_they_changed() -> None:
+    class Noting(RoundRobin):
+        def observe(self, visits: Visits) -> None:
+            assert visits.changed is not None
+            assert visits.published is None
+            super().observe(visits)
+
+    some = scenario(kind="news")
+    assert len(replay(some, trace([50, 150], []), Noting(), 864.0)) == 10
+    assert Entry("learned_whittle").policy(some).objective == "ephemeral"
+    assert Entry("lambda_crawl").applies_to(some)
+    assert not Entry("miniflux").applies_to(some)
+
+
 def test_delay_runs_to_the_end_where_an_item_is_never_seen() -> None:
     found = score(scenario(kind="discovery"), trace([540, 950]), log((0, 600)), 864.0)
     assert found.value == pytest.approx((60 + 50) / 2 / 3600)
@@ -402,6 +440,11 @@ def test_a_wrong_field_is_named_with_its_scenario(field: str, value: object) -> 
         scenario_of(TABLE | {field: value})
 
 
+def test_news_need_a_half_life() -> None:
+    with pytest.raises(ParameterError, match="scenario 'some', field half_life_h must be given for a scenario of kind"):
+        scenario_of({key: value for key, value in TABLE.items() if key != "half_life_h"} | {"kind": "news"})
+
+
 @pytest.mark.parametrize("field", ["kind", "starts_at", "half_life_h", "tick_s"])
 def test_a_missing_field_is_named_with_its_scenario(field: str) -> None:
     with pytest.raises(ParameterError, match=rf"scenario 'some', field {field}"):
@@ -537,6 +580,28 @@ def test_the_command_writes_a_crawl_log(made: Path) -> None:
     assert found["crawled_at"][:2] == [1704067200 + 600, 1704067200 + 1200]
 
 
+def test_the_command_plays_ours_through_a_store_beside_the_others(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", str(made / "scenarios.toml"), "--scenario", "one", "--budget", "144", "--workers", "1"]
+    arguments += ["--policy", "learned_whittle", "--through-store", "--equal-result"]
+    assert run([*arguments, "--json", str(made / "r.json")]) == 0
+    assert "learned_whittle through the store" in capsys.readouterr().out
+    memory, store = json.loads((made / "r.json").read_text())["results"]
+    assert (memory["through_store"], store["through_store"]) == (False, True)
+    assert store["used_share"] == 1.0
+    assert store["learned_whittle_minus_this"] == pytest.approx(memory["score"] - store["score"])
+
+
+def test_the_command_writes_the_crawl_log_of_a_store(made: Path) -> None:
+    arguments = ["replay", str(made / "scenarios.toml"), "--scenario", "one", "--budget", "72"]
+    arguments += ["--policy", "learned_whittle:through_store", "--log", str(made / "log.parquet")]
+    assert run(arguments) == 0
+    found = pyarrow.parquet.read_table(made / "log.parquet").to_pydict()
+    assert {*found["target"]} == {"alpha", "beta"}
+    assert found["crawled_at"] == [1704067200 + 1200 * tick for tick in range(1, 145)]
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
@@ -545,6 +610,8 @@ def test_the_command_writes_a_crawl_log(made: Path) -> None:
         (["--policy", "azar"], "--policy"),
         (["--policy", "round_robin:colour=red"], "colour"),
         (["--policy", "round_robin", "--log", "x.parquet"], "--log"),
+        (["--policy", "nutch_adaptive:scaled,through_store"], "through the store"),
+        (["--policy", "learned_whittle:through_stor"], "through_store"),
         (["--policy", "round_robin", "--equal-result"], "--equal-result"),
         (["--data", "nowhere"], "--data"),
         (["--json", "no/such/folder/x.json"], "cannot write"),
