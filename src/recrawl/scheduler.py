@@ -19,6 +19,7 @@ import msgspec
 
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config, Politeness
+from recrawl.config.live_policies import LEARNED, live_policy
 from recrawl.config.settings import Scope
 from recrawl.crawl.intents import Intent
 from recrawl.crawl.politeness import Slots
@@ -46,6 +47,8 @@ class Scheduler:
     Parameters
         store: path or address of a store, or an open one
         budget: fetches per time, as text (`60/min`) or per second
+        policy: what decides: "learned_whittle", or another of `recrawl.policies.LIVE`, to compare with, such as
+            "miniflux" or "miniflux:filled"
         objective: "ephemeral" (interest captured), "freshness", "discovery" or "changes"
         half_life, max_age: of sources that are given none: how fast news fades, and how old a source may get
         min_interval: no key comes back sooner
@@ -76,6 +79,7 @@ class Scheduler:
         store: str | Path | Store = "recrawl.db",
         budget: str | float = "60/min",
         *,
+        policy: str = LEARNED,
         objective: str = "ephemeral",
         half_life: str | float = "12h",
         max_age: str | float = "30d",
@@ -94,6 +98,7 @@ class Scheduler:
             {
                 "budget": str(budget),
                 "burst": "" if burst is None else str(burst),
+                "policy": policy,
                 "objective": objective,
                 "half_life": str(half_life),
                 "max_age": str(max_age),
@@ -102,6 +107,7 @@ class Scheduler:
             Config,
             from_attributes=True,
         )
+        live_policy("policy", policy)
         self._write_every_s = parse_duration("write_every", write_every)
         purse = Purse(make_budget(self._config), self.clock)
         self._store = open_store(str(store)) if isinstance(store, str | Path) else store
@@ -442,7 +448,7 @@ class Scheduler:
             errors=self._errors,
         )
         with self._lock:
-            self._waiting.price, self._waiting.shared = price, self._decider.policy.shared()
+            self._waiting.price, self._waiting.shared = price, self._decider.memory.shared()
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
 
 

@@ -8,8 +8,12 @@ import random
 import socket
 from collections.abc import Sequence
 
+import structlog
+
+from recrawl import policies
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
+from recrawl.config.live_policies import live_policy
 from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.borders import Borders
 from recrawl.crawl.courier import Courier
@@ -24,7 +28,9 @@ from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.transport import Transport
+from recrawl.policies.contract import LivePolicy
 from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.remembering import Memory
 from recrawl.policies.warming import warm_up
 from recrawl.store.base import Keep, Store
 
@@ -50,19 +56,39 @@ def make_terms(config: Config) -> Terms:
     )
 
 
-def make_policy(config: Config) -> LearnedCalendar:
-    """The policy of the live program."""
-    return LearnedCalendar(objective=config.objective, half_life=config.half_life_s, cold_start=config.cold_start)
+def make_policy(config: Config, name: str | None = None) -> LivePolicy:
+    """The policy of the live program, or another by name, with the settings as far as it takes them."""
+    return policies.live(
+        name or config.policy, objective=config.objective, half_life=config.half_life_s, cold_start=config.cold_start
+    )
 
 
 def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Decider:
     """A decider that goes on where the store left off."""
     slots.restore(store.holds(now))
     policy = make_policy(config)
-    warm_up(policy, now)
-    decider = Decider(policy, slots, make_terms(config))
+    _warm_up(policy, now)
+    memory = Memory({live_policy("policy", config.policy): policy})
+    decider = Decider(policy, slots, make_terms(config), memory)
     decider.load(store.sources(), store.progress(), store.shared(), now)
+    _say_what_is_not_used(memory)
     return decider
+
+
+def _warm_up(policy: LivePolicy, now: float) -> None:
+    """Only the learner is compiled."""
+    if isinstance(policy, LearnedCalendar):
+        warm_up(policy, now)
+
+
+def _say_what_is_not_used(memory: Memory) -> None:
+    for other, sources in memory.unread.items():
+        structlog.get_logger("recrawl").warning(
+            "what another policy learned is not used; it is kept for when that one runs again",
+            running=" and ".join(memory.policies),
+            other=other,
+            sources=sources,
+        )
 
 
 def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:

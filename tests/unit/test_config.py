@@ -89,6 +89,8 @@ def test_a_wrong_override_is_named():
         ('[fetch]\n\ntimeot = "3s"\n', "line 3: unknown setting fetch.timeot (did you mean fetch.timeout?)"),
         ('[fetch]\nmax-size = "3MB"\n', "line 2: unknown setting fetch.max-size (did you mean fetch.max_size?)"),
         ('timeout = "3s"\n', "line 1: unknown setting timeout (did you mean fetch.timeout?)"),
+        ('policy = "mini-flux"\n', "got 'mini-flux'; did you mean 'miniflux'?"),
+        ('policy = "relaxed"\n', "line 1: policy must be one that can run live (learned_whittle, round_robin,"),
         ('[fetch]\nbudget = "1/s"\n', "line 2: unknown setting fetch.budget (did you mean budget?)"),
         ("[pages]\nqqq = 1\n", "line 2: unknown setting pages.qqq; known here: digest, keep_text"),
         ('[fetch]\nparallel = "many"\n', "line 2: fetch.parallel must be a whole number, got 'many'"),

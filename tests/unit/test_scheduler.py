@@ -15,6 +15,7 @@ import pytest
 from recrawl.clock import ManualClock
 from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
+from recrawl.policies.remembering import parted
 from recrawl.scheduler import Scheduler
 from recrawl.store.base import Batch
 from recrawl.store.opening import open_store
@@ -544,3 +545,46 @@ class TestWriting:
         looking.close()
         assert len(prices) == 3
         assert sum(price.requests for price in prices) == len(range(130))
+
+
+class TestPolicies:
+    @pytest.mark.parametrize("policy", ["round_robin", "miniflux", "azar:filled", "thompson", "nutch_adaptive"])
+    def test_any_policy_that_can_run_live_does(self, make: Make, clock: ManualClock, policy: str) -> None:
+        scheduler = make(policy=policy)
+        scheduler.add_many({key: {} for key in KEYS})
+        assert set(fetched(scheduler, clock, 10, published=[clock.now()])) == set(KEYS)
+        scheduler.close()
+        again = make(policy=policy)
+        clock.advance(40 * 86400.0)
+        assert set(fetched(again, clock, 10, published=[])) <= set(KEYS)
+        assert again._decider.memory.unread == {}
+
+    def test_timers_say_when_a_key_is_due(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(policy="miniflux")
+        scheduler.add("k")
+        fetched(scheduler, clock, 2, published=[])
+        progress = scheduler.progress("k")
+        assert progress is not None
+        assert progress.due == progress.last + 86400.0
+        assert fetched(scheduler, clock, 3600, published=[]) == []
+        clock.advance(86400.0 - 3600.0)
+        assert fetched(scheduler, clock, 2, published=[]) == ["k"]
+
+    def test_one_that_cannot_is_refused_with_a_list_of_those_that_can(self, make: Make) -> None:
+        with pytest.raises(ParameterError, match=r"policy must be one that can run live \(learned_whittle.*'whittle'"):
+            make(policy="whittle")
+
+    def test_what_the_learner_knew_is_there_when_it_runs_again(self, make: Make, clock: ManualClock) -> None:
+        learner = make()
+        learner.add_many({key: {} for key in KEYS})
+        fetched(learner, clock, 60, published=[])
+        known = learner._decider.memory.rows(range(len(KEYS)))
+        learner.close()
+        timers = make(policy="miniflux")
+        assert timers._decider.memory.unread == {"learned_whittle": len(KEYS)}
+        clock.advance(86400.0)
+        assert set(fetched(timers, clock, 10, published=[])) == set(KEYS)
+        timers.close()
+        again = make()
+        assert not again._decider.memory.unread
+        assert [parted(row)["learned_whittle"] for row in again._decider.memory.rows(range(len(KEYS)))] == known

@@ -29,6 +29,7 @@ IDLE = "no source is active: `recrawl sources` lists them, `recrawl pause --resu
 
 @click.command(name="run", short_help="Crawl, within the budget, until stopped.")
 @click.option("--budget", help="Requests that may be sent: 60/min, 5/s, 20000/day.")
+@click.option("--policy", metavar="NAME", help="What decides; learned_whittle if neither this nor the settings say.")
 @click.option("--for", "duration", metavar="TIME", help="Stop after this time: 10m, 2h.")
 @click.option("--once", is_flag=True, help="Fetch every source that may be fetched once, and stop.")
 @click.option("--events", metavar="FILE", help="Append one JSON line per new item or change; - for standard output.")
@@ -43,6 +44,7 @@ IDLE = "no source is active: `recrawl sources` lists them, `recrawl pause --resu
 @store_options
 def command(
     budget: str | None,
+    policy: str | None,
     duration: str | None,
     once: bool,
     events: str | None,
@@ -64,6 +66,7 @@ def command(
     config = settings(
         {
             "budget": budget,
+            "policy": policy,
             "outlets.events": events,
             "outlets.webhook": webhook,
             "outlets.exec": command_line,

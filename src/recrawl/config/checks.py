@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ipaddress import ip_network
 from typing import Any
 
+from recrawl.config.live_policies import live_policy
 from recrawl.config.quiet import QuietHours
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
@@ -132,6 +133,7 @@ RULES: dict[str, Rule] = {
     "store": _path,
     "budget": parse_rate,
     "burst": _requests,
+    "policy": live_policy,
     "half_life": _some_time,
     "max_age": _some_time,
     "cold_start": _share,

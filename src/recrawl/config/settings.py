@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from recrawl.config.live_policies import LEARNED
 from recrawl.config.quiet import QuietHours
 from recrawl.units import parse_duration, parse_rate, parse_size
 
@@ -175,12 +176,13 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Everything in `recrawl.toml`.
 
     `half_life` and `max_age` are those of sources that were given none; `cold_start` is the share of the budget kept
-    for sources never fetched while there are any.
+    for sources never fetched while there are any. `policy` may have options: `miniflux:filled`.
     """
 
     store: str = "recrawl.db"
     budget: str = "60/min"
     burst: str = ""
+    policy: str = LEARNED
     objective: ObjectiveName = "ephemeral"
     half_life: str = "12h"
     max_age: str = "30d"

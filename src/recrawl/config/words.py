@@ -6,6 +6,7 @@ WORDS = {
     "store": "Where everything is kept: a file, relative to the settings file.",
     "budget": "Requests that may be sent, robots.txt and redirects included: 60/min, 5/s, 20000/day.",
     "burst": "Requests that may be saved up while idle; empty for one second's worth, and at least 1.",
+    "policy": "What decides what is fetched next: learned_whittle, or another to compare with (docs/policies.md).",
     "objective": "What a fetch is worth: ephemeral (interest captured), freshness, discovery or changes.",
     "half_life": "Time in which an item loses half its interest, for sources that were given none.",
     "max_age": "Time after which a source is looked at whatever it is worth, for sources that were given none.",

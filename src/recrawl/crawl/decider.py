@@ -16,14 +16,15 @@ from copy import copy
 import msgspec
 import numpy as np
 
+from recrawl.config.live_policies import LEARNED
 from recrawl.crawl.events import source_event
 from recrawl.crawl.feedback import Heard
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.settling import Lesson, Settled, settle
-from recrawl.kernels.continuous_index import continuous_index
 from recrawl.policies.cold_start import ALONE
-from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.contract import LivePolicy, Readers
+from recrawl.policies.remembering import Memory
 from recrawl.policies.surveying import Survey
 from recrawl.records import FloatArray, IntArray, Visits
 from recrawl.store.base import Hold, Progress, Settlement, Source
@@ -36,10 +37,16 @@ _NOBODY, _NOWHERE = Source(url=""), Progress(source=0)
 
 
 class Decider:
-    """Who is next, and what a visit leads to."""
+    """Who is next, and what a visit leads to.
 
-    def __init__(self, policy: LearnedCalendar, slots: Slots, terms: Terms) -> None:
+    Parameters
+        policy: ranks the sources; a newly made one
+        memory: its records, and those of other policies; by default as `learned_whittle`
+    """
+
+    def __init__(self, policy: LivePolicy, slots: Slots, terms: Terms, memory: Memory | None = None) -> None:
         self.policy, self.slots, self.terms = policy, slots, terms
+        self.memory = memory or Memory({LEARNED: policy})
         self._sources: list[Source] = []
         self._progress: list[Progress] = []
         self._host: list[int] = []
@@ -68,11 +75,10 @@ class Decider:
         urls = [source.url for source in self._sources]
         self.policy.start(len(urls), now, groups=np.array(self._host, np.int64), labels=urls)
         if shared is not None:
-            self.policy.load_shared(shared)
+            self.memory.load_shared(shared)
         everyone = np.arange(len(urls))
         self._configure(everyone)
-        seen = np.array([n for n in range(len(urls)) if self._progress[n].last is not None], np.int64)
-        self._recall(seen)
+        self._recall(everyone)
         self._hold_back(everyone)
         self._hold_hosts(list(range(len(self._keys))), now)
         for each in self._progress:
@@ -97,9 +103,10 @@ class Decider:
         strangers = {key for key in map(self.slots.key_of, (s.url for s in fresh)) if not self._lives_here(key)}
         for source in fresh:
             self._enter(source, known.get(source.id) or Progress(source=source.id))
-        ids = self.policy.add(len(fresh), groups=np.array(self._host[first:], np.int64))
+        groups, urls = np.array(self._host[first:], np.int64), [source.url for source in fresh]
+        ids = self.policy.add(len(fresh), groups=groups, labels=urls)
         self._configure(ids)
-        self._recall(np.array([n for n in ids.tolist() if self._progress[n].last is not None], np.int64))
+        self._recall(ids)
         self._hold_back(ids)
         self._respect(ids.tolist(), strangers, holds, now)
         for number in ids.tolist():
@@ -144,6 +151,7 @@ class Decider:
             self._granted.pop(number, None)
         if numbers:
             self.policy.remove(np.array(numbers))
+            self.memory.forget(numbers)
 
     def _bury(self, numbers: Iterable[int]) -> None:
         """Forget what is known of removed sources, unless a visit to them is under way."""
@@ -316,7 +324,7 @@ class Decider:
     def _schedule(self, numbers: list[int]) -> None:
         """Write beliefs, due time and the learner's record into the progress of sources."""
         ids = np.array(numbers)
-        beliefs, due, rows = self.policy.beliefs(ids), self.policy.due(ids), self.policy.rows(ids)
+        beliefs, due, rows = self.policy.beliefs(ids), self.policy.due(ids), self.memory.rows(ids)
         columns = zip(
             numbers,
             beliefs.value.tolist(),
@@ -333,8 +341,15 @@ class Decider:
             progress.due = max(when, progress.held_until)
             progress.belief = row
 
+    @property
+    def mark(self) -> int | None:
+        """How far readers' clicks have been heard; None if nobody listens."""
+        return self.policy.mark if isinstance(self.policy, Readers) else None
+
     def hear(self, heard: Heard, now: float) -> list[Progress]:
         """Learn from readers' clicks; the new schedule of the sources they touch, to be stored."""
+        if not isinstance(self.policy, Readers):
+            return []
         here = [(self._number[each.source], each) for each in heard.opened if each.source in self._number]
         told = [each for _, each in here]
         touched = self.policy.feedback(
@@ -412,7 +427,7 @@ class Decider:
     def _reseat(self, number: int, now: float) -> None:
         """A source moved to another host: the policy gets it anew, with all that was learned."""
         source, progress = self._sources[number], self._progress[number]
-        progress.belief = self.policy.rows(np.array([number]))[0]
+        progress.belief = self.memory.rows(np.array([number]))[0]
         del self._number[source.id]
         self._leave([number])
         self.admit([source], now, [progress])
@@ -449,11 +464,12 @@ class Decider:
             self._configure(np.array(asked))
 
     def _recall(self, ids: IntArray) -> None:
-        """Give the policy back what it knew of sources."""
-        if len(ids):
-            chosen = [self._progress[n] for n in ids.tolist()]
+        """Give the policy back what it knew of those of these sources that were tried before."""
+        tried = [n for n in ids.tolist() if self._progress[n].last is not None or self._progress[n].belief]
+        if tried:
+            chosen = [self._progress[n] for n in tried]
             last = np.array([each.last for each in chosen], dtype=np.float64)
-            self.policy.load_rows(ids, [each.belief for each in chosen], last)
+            self.memory.load_rows(np.array(tried, np.int64), [each.belief for each in chosen], last)
 
     def _not_before(self, number: int, until: float) -> float:
         return until if self._sources[number].state == "active" and not self.once else math.inf
@@ -504,16 +520,6 @@ class Decider:
         return max(self.slots.free_at(self._keys[group]), now)
 
     def _index_before(self, chosen: IntArray, now: float) -> FloatArray:
-        """The index at which sources were chosen, from what was believed; NaN for those never fetched."""
-        last = np.array([self._progress[n].last or np.nan for n in chosen.tolist()])
-        importance = np.array([self._sources[n].importance for n in chosen.tolist()])
-        cost = np.array([self._sources[n].cost for n in chosen.tolist()])
-        beliefs = self.policy.beliefs(chosen)
-        known = np.isfinite(last) & np.isfinite(beliefs.value)
-        index = np.full(len(chosen), np.nan)
-        if known.any():
-            age = np.maximum(now - last[known], 0.0)
-            index[known] = continuous_index(
-                importance[known] * beliefs.value[known], beliefs.rate[known], age, cost[known]
-            )
-        return index
+        """The index at which sources were chosen; NaN for those never fetched, and where the policy has none."""
+        never = np.array([self._progress[n].last is None for n in chosen.tolist()])
+        return np.where(never, np.nan, self.policy.index(chosen, now))

@@ -66,7 +66,9 @@ class Duties:
 
     async def _hear(self) -> bool:
         """Take in the next clicks; whether there may be more."""
-        mark, now = self._decider.policy.mark, self._clock.now()
+        mark, now = self._decider.mark, self._clock.now()
+        if mark is None:
+            return False
         heard = await self._clerk.ask(lambda store: self._ear.listen(store, mark, now))
         if heard.mark == mark:
             return False
@@ -76,7 +78,7 @@ class Duties:
     async def _learn(self, heard: Heard, now: float) -> None:
         async with self._learning:
             progress = self._decider.hear(heard, now)
-            await self._clerk.commit(Batch(progress=progress, shared=self._decider.policy.shared()))
+            await self._clerk.commit(Batch(progress=progress, shared=self._decider.memory.shared()))
 
     # -- accounts
 
@@ -101,7 +103,7 @@ class Duties:
             captured=tally.captured - captured,
             errors=tally.failed - errors,
         )
-        return Batch(price=price, shared=self._decider.policy.shared() if with_record else None)
+        return Batch(price=price, shared=self._decider.memory.shared() if with_record else None)
 
     # -- sweeping
 

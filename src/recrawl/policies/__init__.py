@@ -5,8 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, cast
 
+from recrawl.config.live_policies import LEARNED, LIVE_POLICIES, live_policy
 from recrawl.errors import ParameterError
-from recrawl.policies.contract import Beliefs, Policy
+from recrawl.policies.contract import Beliefs, LivePolicy, Policy
+from recrawl.policies.written import parse
 
 _HOMES = {
     "whittle": ("whittle", "Whittle"),
@@ -33,8 +35,10 @@ _HOMES = {
     "azar": ("peers.azar", "Azar"),
 }
 NAMES = tuple(_HOMES)
+LIVE = LIVE_POLICIES
+"""Those that can run live."""
 
-__all__ = ["NAMES", "Beliefs", "Policy", "make"]
+__all__ = ["LIVE", "NAMES", "Beliefs", "LivePolicy", "Policy", "live", "make"]
 
 
 def make(name: str, **options: Any) -> Policy:
@@ -51,3 +55,16 @@ def make(name: str, **options: Any) -> Policy:
         return cast(Policy, maker(**options))
     except TypeError as error:
         raise ParameterError("options", f"what {kind} takes", str(error)) from error
+
+
+def live(text: str, **learning: Any) -> LivePolicy:
+    """A policy that runs live, as the settings name it; `learning` are options that only the learned one takes.
+
+    >>> live("miniflux:filled", objective="ephemeral").price
+    nan
+    """
+    name = live_policy("policy", text)
+    options = dict(parse(text)[1])
+    if name == LEARNED:
+        return cast(LivePolicy, make("learned_calendar", **(learning | options)))
+    return cast(LivePolicy, make(name, **options))

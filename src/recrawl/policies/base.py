@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from recrawl.errors import ContractError, ParameterError
 from recrawl.policies.contract import Beliefs
-from recrawl.records import FloatArray, IntArray, Sources, Visits
+from recrawl.records import FloatArray, IntArray, Sources, Visits, checked
 from recrawl.scheduling.spending import ROUNDING, affordable, first_of_each, top
 
 
@@ -24,6 +24,8 @@ class RankedPolicy:
 
     soft_budget: bool = False
     needs_sources: ClassVar[bool] = False
+    fewest: ClassVar[int] = 1
+    """Targets it takes to start."""
 
     def __init__(self, seed: int | tuple[int, ...] = 0) -> None:
         self.seed = seed
@@ -49,8 +51,8 @@ class RankedPolicy:
         labels: Sequence[str] | None = None,
     ) -> None:
         """Reset; see :meth:`Policy.start`."""
-        if targets < 1:
-            raise ParameterError("targets", "a number of targets >= 1", targets)
+        if targets < self.fewest:
+            raise ParameterError("targets", f"a number of targets >= {self.fewest}", targets)
         if self.needs_sources and sources is None:
             raise ParameterError("sources", f"given: {type(self).__name__} needs known parameters", None)
         if sources is not None and len(sources) != targets:
@@ -77,8 +79,10 @@ class RankedPolicy:
         self.require_start()
         if not budget >= 0.0:
             raise ParameterError("budget", ">= 0", budget)
-        scores = np.where(self.allowed(now), self.rank(now, self._observed(states)), -np.inf)
-        most = len(scores)
+        observed, most = self._observed(states), len(self.last)
+        if most == 0:
+            return np.empty(0, np.int64)
+        scores = np.where(self.allowed(now), self.scores(now, observed), -np.inf)
         if self.groups is None and not self.soft_budget:
             most = int(min(most, (budget + ROUNDING) // self.cost.min()))
         chosen = top(scores, most)
@@ -89,6 +93,10 @@ class RankedPolicy:
         self.away[chosen] = True
         self.pay(budget, float(self.cost[chosen].sum()))
         return chosen
+
+    def scores(self, now: float, states: FloatArray | None) -> FloatArray:
+        """The ranking, and whatever goes before it."""
+        return self.rank(now, states)
 
     def require_start(self) -> None:
         """Refuse to choose before `start`."""
@@ -114,17 +122,21 @@ class RankedPolicy:
         self.last[ids if visits.failed is None else ids[~visits.failed]] = visits.now
         self.away[ids] = False
 
-    def add(self, count: int, groups: npt.ArrayLike | None = None) -> IntArray:
+    def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets; returns their ids."""
         if count < 0:
             raise ParameterError("count", ">= 0", count)
+        if labels is not None and len(labels) != count:
+            raise ParameterError("labels", f"one per target ({count})", f"{len(labels)} labels")
         before = len(self.last)
         if count:
             self.grow(count)
         if groups is not None and self.groups is None:
-            raise ParameterError("groups", "None: the policy was started without groups", groups)
+            if before:
+                raise ParameterError("groups", "None: the policy was started without groups", groups)
+            self.groups = np.empty(0, np.int64)
         if self.groups is not None:
-            more = np.arange(count) + self.groups.max() + 1 if groups is None else groups
+            more = np.arange(count) + self.groups.max(initial=-1) + 1 if groups is None else groups
             self.groups = np.concatenate([self.groups, self._group_numbers(more, count)])
         self.cost = np.concatenate([self.cost, np.ones(count)])
         self.last = np.concatenate([self.last, np.full(count, -np.inf)])
@@ -137,14 +149,15 @@ class RankedPolicy:
         """Never choose these again."""
         self.removed[self._known(ids)] = True
 
-    def hold(self, ids: npt.ArrayLike, until: float) -> None:
-        """Do not choose these before `until`."""
-        self.held_until[self._known(ids)] = until
+    def hold(self, ids: npt.ArrayLike, until: npt.ArrayLike) -> None:
+        """Do not choose these before `until`, one time or one per id."""
+        chosen = self._known(ids)
+        self.held_until[chosen] = times("until", until, len(chosen))
 
-    def hold_groups(self, groups: npt.ArrayLike, until: float) -> None:
-        """Do not choose any target of these groups before `until`."""
-        for group in np.atleast_1d(np.asarray(groups, dtype=np.int64)).tolist():
-            self.group_held_until[group] = until
+    def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
+        """Do not choose any target of these groups before `until`, one time or one per group."""
+        numbers = np.atleast_1d(np.asarray(groups, dtype=np.int64))
+        self.group_held_until.update(zip(numbers.tolist(), times("until", until, len(numbers)).tolist(), strict=True))
 
     def release(self, ids: npt.ArrayLike) -> None:
         """Take ids out of flight that were not crawled after all."""
@@ -197,3 +210,11 @@ class RankedPolicy:
         if numbers.shape != (targets,):
             raise ParameterError("groups", f"one host number per target ({targets})", f"shape {numbers.shape}")
         return numbers
+
+
+def times(name: str, given: npt.ArrayLike, count: int) -> FloatArray:
+    """One time per id; -inf for a hold that is over."""
+    moments = checked(name, given, "a time, inf for always, -inf for never", low=-np.inf)
+    if moments.ndim and len(moments) != count:
+        raise ParameterError(name, f"one time or one per id ({count})", f"{len(moments)} times")
+    return np.broadcast_to(moments, (count,))

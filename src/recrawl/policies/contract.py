@@ -2,6 +2,16 @@
 
 A policy decides *who is next*; it never fetches, stores or reads a clock. Time is whatever its caller counts in
 (slots in the simulator, Unix seconds in replay and live); only `now` tells it.
+
+The live program needs a little more, in one piece that all its policies offer and three that only some do::
+
+    Policy                start, choose, observe, add, remove, hold, release, beliefs ...
+    └── LivePolicy        configure, index, due, reasons, survey, price; rows and shared, which outlive a restart
+    Readers               feedback, mark, appeal        for those that learn from readers' clicks
+    Pooling               summary, adopt                for those that learn what a fleet has in common
+
+A policy built on `policies.base.RankedPolicy` is a live one without a line of its own, if it says which of its arrays
+are to be `kept`.
 """
 
 from __future__ import annotations
@@ -12,7 +22,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
-from recrawl.records import FloatArray, IntArray, Sources, Visits
+from recrawl.policies.surveying import Survey
+from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +92,7 @@ class Policy(Protocol):
         """
         ...
 
-    def add(self, count: int, groups: npt.ArrayLike | None = None) -> IntArray:
+    def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets; returns their ids."""
         ...
 
@@ -89,12 +100,12 @@ class Policy(Protocol):
         """Never choose these again; their ids are not reused."""
         ...
 
-    def hold(self, ids: npt.ArrayLike, until: float) -> None:
-        """Do not choose these before `until`."""
+    def hold(self, ids: npt.ArrayLike, until: npt.ArrayLike) -> None:
+        """Do not choose these before `until`, one time or one per id."""
         ...
 
-    def hold_groups(self, groups: npt.ArrayLike, until: float) -> None:
-        """Do not choose any target of these groups before `until`."""
+    def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
+        """Do not choose any target of these groups before `until`, one time or one per group."""
         ...
 
     def release(self, ids: npt.ArrayLike) -> None:
@@ -111,4 +122,109 @@ class Policy(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a `dump` of a policy made with the same options."""
+        ...
+
+
+@runtime_checkable
+class LivePolicy(Policy, Protocol):
+    """A policy that can run in the live program, over sources that come, change and go.
+
+    `start` may be given no targets at all. After a restart the program calls `start`, `load_shared`, `configure`,
+    `load_rows`, `hold` and `hold_groups`, in this order, and goes on.
+    """
+
+    @property
+    def price(self) -> float:
+        """The index of the last one chosen; NaN where the policy knows no price, or not yet."""
+        ...
+
+    def configure(
+        self,
+        ids: npt.ArrayLike,
+        *,
+        importance: npt.ArrayLike | None = None,
+        half_life: npt.ArrayLike | None = None,
+        max_age: npt.ArrayLike | None = None,
+        cost: npt.ArrayLike | None = None,
+        kin: npt.ArrayLike | None = None,
+    ) -> None:
+        """What owners said of some targets, numbers or one per id; NaN for the usual half-life or maximum age.
+
+        A target older than its maximum age goes before all others; costs are paid from the budget. What importance and
+        half-life mean is for the policy to say. `kin` numbers families that count as one newcomer, -1 for none.
+        """
+        ...
+
+    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
+        """What ranks each if it is not crawled before `now` (one time or one each); NaN where nobody can say."""
+        ...
+
+    def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
+        """When each is worth a crawl at the present price or another: Unix time, inf for never, NaN if unknown."""
+        ...
+
+    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+        """The numbers behind the index of each, for people."""
+        ...
+
+    def survey(self, price: float, now: float, min_interval: float = 0.0, delay: float = 0.0) -> Survey:
+        """What the catalogue would spend at a price; without a price, or an opinion, how many sources there are."""
+        ...
+
+    def rows(self, ids: npt.ArrayLike) -> list[bytes]:
+        """All that was learned of each; empty where nothing was."""
+        ...
+
+    def load_rows(
+        self, ids: npt.ArrayLike, rows: Sequence[bytes], last: npt.ArrayLike, visited: npt.ArrayLike | None = None
+    ) -> BoolArray:
+        """Go on with targets as `rows` gave them, last crawled at `last` (NaN for never); which could be used."""
+        ...
+
+    def shared(self) -> bytes:
+        """What belongs to no single target."""
+        ...
+
+    def load_shared(self, state: bytes) -> bool:
+        """Go on from `shared`; False, and nothing done, if it cannot be used."""
+        ...
+
+
+@runtime_checkable
+class Readers(Protocol):
+    """A policy that learns from what readers open."""
+
+    mark: int
+    """How far the record of clicks has been read."""
+
+    def feedback(
+        self,
+        ids: npt.ArrayLike,
+        *,
+        born: npt.ArrayLike,
+        found: npt.ArrayLike,
+        at: npt.ArrayLike,
+        clicks: npt.ArrayLike,
+        now: float,
+        before: npt.ArrayLike = 0.0,
+        mark: int | None = None,
+    ) -> IntArray:
+        """Readers opened items; which targets are believed otherwise now."""
+        ...
+
+    def appeal(self, ids: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Interest in an item compared with the catalogue's mean, and its half-life in seconds."""
+        ...
+
+
+@runtime_checkable
+class Pooling(Protocol):
+    """A policy that learns from other shards what is common to the catalogue."""
+
+    def summary(self) -> dict[str, FloatArray]:
+        """Additive statistics of this part of the catalogue."""
+        ...
+
+    def adopt(self, others: dict[str, FloatArray]) -> None:
+        """The sum of what the other parts said; empty where there are none."""
         ...

@@ -162,7 +162,7 @@ class LearnedCalendar(RankedPolicy):
         self._build()
         self._enter(targets, numbers, None if sources is None else sources.cost)
 
-    def add(self, count: int, groups: npt.ArrayLike | None = None) -> IntArray:
+    def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets, in constant time each on average; returns their ids."""
         self.require_start()
         if count < 0:

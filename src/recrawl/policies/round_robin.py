@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from recrawl.policies.base import RankedPolicy
+from recrawl.policies.running import RunningPolicy
 from recrawl.records import FloatArray
 
 
-class RoundRobin(RankedPolicy):
+class RoundRobin(RunningPolicy):
     """The target not crawled for longest, in the order of the ids at first; needs no parameters."""
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
@@ -17,3 +18,8 @@ class RoundRobin(RankedPolicy):
 
     def grow(self, count: int) -> None:
         """Nothing is kept per target."""
+
+    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
+        """Time since the last crawl; NaN before the first."""
+        age: FloatArray = np.asarray(now, np.float64) - self.last[self._known(ids)]
+        return np.where(np.isposinf(age), np.nan, age)

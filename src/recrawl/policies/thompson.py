@@ -7,20 +7,24 @@ left alone, so it settles where all targets it still tries are about equally lik
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from recrawl.errors import ParameterError
-from recrawl.policies.base import RankedPolicy
+from recrawl.policies.running import RunningPolicy
 from recrawl.records import FloatArray, Visits
 
 
-class Thompson(RankedPolicy):
+class Thompson(RunningPolicy):
     """Chooses by a draw from each target's belief.
 
     Parameters
         importance: False for the paper's form, which weighs all changes alike; True to multiply the draw by the known
             importance of the target per cost, which needs `sources`
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("successes", "failures")
 
     def __init__(self, importance: bool = False, seed: int | tuple[int, ...] = 0) -> None:
         super().__init__(seed)

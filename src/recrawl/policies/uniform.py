@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from recrawl.policies.base import RankedPolicy
+from recrawl.policies.running import RunningPolicy
 from recrawl.records import FloatArray
 
 
-class Uniform(RankedPolicy):
+class Uniform(RunningPolicy):
     """A fresh random order at every choice; needs no parameters and learns nothing."""
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:

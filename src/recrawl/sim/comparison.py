@@ -28,6 +28,7 @@ from recrawl import policies
 from recrawl.errors import ContractError, ParameterError, RecrawlError
 from recrawl.policies.contract import Policy
 from recrawl.policies.grouped_arms import GroupedArms
+from recrawl.policies.written import parse
 from recrawl.sim.replay import CrawlLog, replay
 from recrawl.sim.scenarios import DAY_S, Scenario, half_life_s
 from recrawl.sim.scoring import Score, score
@@ -65,8 +66,7 @@ class Entry:
         >>> Entry.parse("azar:filled,floor=0.2").options
         (('filled', True), ('floor', 0.2))
         """
-        name, _, rest = text.partition(":")
-        options = tuple(_option(part) for part in rest.split(",") if part)
+        name, options = parse(text)
         kept = tuple(option for option in options if option != (THROUGH_STORE, True))
         return cls(name, kept, through_store=kept != options)
 
@@ -102,18 +102,6 @@ class Entry:
         if scenario.pages:
             return self.name not in ITEM_PEERS
         return self.name not in PAGE_PEERS
-
-
-def _option(text: str) -> tuple[str, Any]:
-    key, given, value = text.partition("=")
-    if not given:
-        return key, True
-    for reader in (int, float):
-        try:
-            return key, reader(value)
-        except ValueError:
-            continue
-    return key, {"true": True, "false": False, "none": None}.get(value.lower(), value)
 
 
 def default_entries(scaled: bool = False) -> list[Entry]:

@@ -40,7 +40,7 @@ def failure(policy: TimerPolicy, after: float) -> None:
 
 def waits(policy: TimerPolicy, after: float) -> float:
     """Time from `after` to the target's date."""
-    return float(policy.due[0] - START - after)
+    return float(policy.date[0] - START - after)
 
 
 # What they share
@@ -96,7 +96,7 @@ def test_a_scale_that_is_not_positive_is_refused() -> None:
 def test_a_failure_among_successes_touches_only_its_own_target() -> None:
     policy = started(StormcrawlerAdaptive(), targets=2)
     policy.observe(Visits(np.arange(2), START, changed=[False, False], failed=[True, False]))
-    assert (policy.due - START).tolist() == [2 * HOUR, DAY]
+    assert (policy.date - START).tolist() == [2 * HOUR, DAY]
     assert policy.errors.tolist() == [1, 0]
 
 

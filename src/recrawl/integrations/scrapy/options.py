@@ -17,7 +17,7 @@ def make_scheduler(settings: BaseSettings, spider: Spider, clock: Clock | None) 
     """recrawl's scheduler as the settings want it."""
     said = {
         name: settings.get(f"RECRAWL_{name.upper()}")
-        for name in ("budget", "burst", "objective", "half_life", "max_age", "min_interval")
+        for name in ("budget", "burst", "policy", "objective", "half_life", "max_age", "min_interval")
     }
     per_host = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
     if settings.getfloat("DOWNLOAD_DELAY") > 0.0 or settings.getbool("AUTOTHROTTLE_ENABLED"):

@@ -77,7 +77,7 @@ class RecrawlScheduler(ScrapyScheduler):
         RECRAWL_STORE: path or address of the store; `%(name)s` is the spider's name
         RECRAWL_BUDGET: requests for sources per time, such as `60/min`; redirects, retries and robots.txt count
         RECRAWL_BURST: requests that may be saved up; by default one second's worth, and at least 1
-        RECRAWL_OBJECTIVE, RECRAWL_HALF_LIFE, RECRAWL_MAX_AGE, RECRAWL_MIN_INTERVAL: as of
+        RECRAWL_POLICY, RECRAWL_OBJECTIVE, RECRAWL_HALF_LIFE, RECRAWL_MAX_AGE, RECRAWL_MIN_INTERVAL: as of
             :class:`recrawl.scheduler.Scheduler`
         RECRAWL_CONDITIONAL: send what the server said to tell its versions apart (If-None-Match, If-Modified-Since);
             with Scrapy's HTTP cache that does so itself

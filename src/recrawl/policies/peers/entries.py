@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,8 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 
 class EntryTimerPolicy(TimerPolicy):
     """A timer set by the publication times of a feed's entries."""
+
+    kept: ClassVar[tuple[str, ...]] = (*TimerPolicy.kept, "entries")
 
     def interval_of(self, entries: FloatArray, now: float) -> float:
         """The interval for a feed with these entries, oldest first."""

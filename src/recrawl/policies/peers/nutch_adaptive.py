@@ -10,6 +10,8 @@ time, up to 90 days.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from recrawl.policies.peers.timers import DAY, MINUTE, Published, TimerPolicy
@@ -23,6 +25,7 @@ TRIES, RETRY, GONE_SLOWER, GONE_LONGEST = 3, DAY, 1.5, 90 * DAY
 class NutchAdaptive(TimerPolicy):
     """The adaptive schedule of Nutch with its default settings."""
 
+    kept: ClassVar[tuple[str, ...]] = (*TimerPolicy.kept, "modified")
     first_interval = 30 * DAY
 
     def begin(self, now: float) -> None:

@@ -10,6 +10,9 @@ since.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +27,9 @@ REPLANNED_EVERY = DAY
 class PlannedTimerPolicy(TimerPolicy):
     """Timers at the intervals of a plan."""
 
+    kept: ClassVar[tuple[str, ...]] = (*TimerPolicy.kept, "gaps", "found", "estimate", "plan_of")
+    kept_once: ClassVar[tuple[str, ...]] = ("planned_at", "offered", "offered_over")
+
     def plan(self, change_rate: FloatArray, budget: float) -> FloatArray:
         """Crawl rates for these change rates; `budget` and all rates are per second."""
         raise NotImplementedError
@@ -35,7 +41,8 @@ class PlannedTimerPolicy(TimerPolicy):
         self.found: list[list[bool]] = [[] for _ in range(len(self.last))]
         self.estimate: FloatArray = np.full(len(self.last), np.nan)
         self.told: set[int] = set()
-        self.planned_at = now
+        self.planned_at = float(now)
+        self.plan_of: FloatArray = np.full(len(self.last), self.planned_at)
         self.offered, self.offered_over = 0.0, 0.0
         self.asked, self.spent_all = now, True
 
@@ -45,6 +52,7 @@ class PlannedTimerPolicy(TimerPolicy):
         self.gaps += [[] for _ in range(count)]
         self.found += [[] for _ in range(count)]
         self.estimate = np.concatenate([self.estimate, np.full(count, np.nan)])
+        self.plan_of = np.concatenate([self.plan_of, np.full(count, self.planned_at)])
 
     def next_interval(self, ids: IntArray, now: float, changed: BoolArray, published: Published) -> FloatArray:
         """Note the visit; the interval stays that of the plan."""
@@ -55,11 +63,12 @@ class PlannedTimerPolicy(TimerPolicy):
                 self.told.add(i)
         return self.interval[ids]
 
-    def rank(self, now: float, states: FloatArray | None) -> FloatArray:
+    def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """By timer, after planning anew where that is due."""
-        if self.offered_over > 0.0 and now - self.planned_at >= REPLANNED_EVERY:
+        self.require_start()
+        if self.offered_over > 0.0 and now - self.planned_at >= REPLANNED_EVERY and not self.removed.all():
             self._plan_anew(now)
-        return super().rank(now, states)
+        return super().choose(now, budget, states)
 
     def pay(self, budget: float, spent: float) -> None:
         """Measure the budget; `self.now` is the time of the choice."""
@@ -76,8 +85,9 @@ class PlannedTimerPolicy(TimerPolicy):
 
     def _plan_anew(self, now: float) -> None:
         self.planned_at = now
+        self.plan_of[:] = now
         for i in self.told:
-            self.estimate[i] = smoothed_change_rate(np.array(self.gaps[i]), np.array(self.found[i]))
+            self.estimate[i] = smoothed_change_rate(np.array(self.gaps[i]), np.array(self.found[i], dtype=bool))
         self.told.clear()
         budget = self.offered / self.offered_over
         present = ~self.removed
@@ -87,4 +97,14 @@ class PlannedTimerPolicy(TimerPolicy):
         rate[present] = self.plan(guess[present], budget)
         self.interval = np.divide(1.0, rate, out=np.full(len(rate), np.inf), where=rate > 0)
         visited = ~np.isneginf(self.last) & (self.errors == 0)
-        self.due[visited] = self.last[visited] + self.scale * self.interval[visited]
+        self.date[visited] = self.last[visited] + self.scale * self.interval[visited]
+
+    def load_rows(
+        self, ids: npt.ArrayLike, rows: Sequence[bytes], last: npt.ArrayLike, visited: npt.ArrayLike | None = None
+    ) -> BoolArray:
+        """Go on with pages; where some were not crawled since the last plan, their rows are older: it is made anew."""
+        used, chosen = super().load_rows(ids, rows, last, visited), self._known(ids)
+        self.told.update(i for i in chosen.tolist() if self.gaps[i])
+        if (self.plan_of[chosen] != self.planned_at).any():
+            self.planned_at = -np.inf
+        return used

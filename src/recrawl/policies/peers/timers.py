@@ -11,11 +11,13 @@ seconds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.policies.base import RankedPolicy
+from recrawl.policies.contract import Reason
+from recrawl.policies.running import RunningPolicy
 from recrawl.policies.thompson import found_change
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits, checked
 
@@ -23,7 +25,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 Published = Sequence[npt.ArrayLike] | None
 
 
-class TimerPolicy(RankedPolicy):
+class TimerPolicy(RunningPolicy):
     """Serves targets whose time has come.
 
     Parameters
@@ -31,6 +33,7 @@ class TimerPolicy(RankedPolicy):
         scale: every interval times this; below 1 a rule asks for more fetches than shipped, in the same proportions
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("interval", "date", "errors")
     first_interval: float = DAY
     """Interval before a rule has said anything."""
 
@@ -54,29 +57,26 @@ class TimerPolicy(RankedPolicy):
     def begin(self, now: float) -> None:
         """Everything is due."""
         targets = len(self.last)
-        self.now = now
         self.interval: FloatArray = np.full(targets, self.first_interval)
-        self.due: FloatArray = np.full(targets, now)
+        self.date: FloatArray = np.full(targets, now)
         self.errors = np.zeros(targets, dtype=np.int64)
 
     def grow(self, count: int) -> None:
         """New targets are due from now on."""
         self.interval = np.concatenate([self.interval, np.full(count, self.first_interval)])
-        self.due = np.concatenate([self.due, np.full(count, self.now)])
+        self.date = np.concatenate([self.date, np.full(count, self.now)])
         self.errors = np.concatenate([self.errors, np.zeros(count, dtype=np.int64)])
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
         """How overdue each target is, −inf before its time; if filled, its age in intervals."""
-        self.now = max(self.now, now)
         if self.filled:
             ages = (now - self.last) / self.interval
-            return np.where((self.errors > 0) & (self.due > now), -np.inf, ages)
-        overdue = now - self.due
+            return np.where((self.errors > 0) & (self.date > now), -np.inf, ages)
+        overdue = now - self.date
         return np.where(overdue >= 0.0, overdue, -np.inf)
 
     def learn(self, visits: Visits) -> None:
         """Run the rule on the visits that worked, and put off those that failed."""
-        self.now = max(self.now, visits.now)
         ids, changed, published = visits.ids, found_change(visits), visits.published
         if visits.failed is not None and visits.failed.any():
             self._put_off(ids[visits.failed], visits.now)
@@ -86,12 +86,38 @@ class TimerPolicy(RankedPolicy):
         if len(ids):
             self.errors[ids] = 0
             self.interval[ids] = self.next_interval(ids, visits.now, changed, published)
-            self.due[ids] = self.next_date(ids, visits.now)
+            self.date[ids] = self.next_date(ids, visits.now)
 
     def _put_off(self, ids: IntArray, now: float) -> None:
         self.errors[ids] += 1
-        self.due[ids] = now + self.retry_after(ids)
+        self.date[ids] = now + self.retry_after(ids)
 
     def baseline(self, ids: IntArray, published: Published) -> BoolArray:
         """Which of these visits only made the first copy of a page; a first backlog of dated items already tells."""
         return np.isneginf(self.last[ids]) if published is None else np.zeros(len(ids), dtype=np.bool_)
+
+    # -- live
+
+    def recall(self, ids: IntArray) -> None:
+        """As after a visit that said nothing."""
+        self.date[ids] = self.last[ids] + self.scale * self.interval[ids]
+
+    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
+        """How overdue each will be, negative before its time; if filled, its age in intervals."""
+        chosen, at = self._known(ids), np.asarray(now, np.float64)
+        rank = (at - self.last[chosen]) / self.interval[chosen] if self.filled else at - self.date[chosen]
+        return np.where(np.isneginf(self.last[chosen]), np.nan, rank)
+
+    def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
+        """Its date, or when its maximum age is over; filled, nobody can say."""
+        chosen = self._known(ids)
+        if self.filled:
+            return super().due(chosen, price)
+        return np.minimum(self.date[chosen], self.overdue_at(chosen))
+
+    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+        """The interval and the date it led to."""
+        return [
+            Reason("timer", {"interval_s": self.scale * float(self.interval[i]), "due": float(self.date[i])})
+            for i in self._known(ids).tolist()
+        ]

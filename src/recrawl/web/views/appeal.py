@@ -38,18 +38,24 @@ def effect(desk: Desk, source: Source, progress: Progress, found: Explanation, c
 
 def appeal(desk: Desk, source: Source, progress: Progress) -> tuple[float, float] | None:
     """Clicks per item compared with the catalogue's mean, and their half-life in seconds; None if not known."""
+    from recrawl.config.live_policies import LEARNED
+    from recrawl.policies.contract import Readers
+    from recrawl.policies.remembering import parted
     from recrawl.wiring import make_policy
 
-    shared = desk.store.shared()
-    if shared is None or progress.last is None:
+    shared = parted(desk.store.shared() or b"").get(LEARNED)
+    belief = parted(progress.belief).get(LEARNED)
+    if shared is None or belief is None or progress.last is None:
         return None
-    policy = make_policy(desk.config)
+    policy = make_policy(desk.config, LEARNED)
     policy.start(1, desk.now(), labels=[source.url])
     ids = np.array([0])
     policy.load_shared(shared)
     if source.half_life is not None:
         policy.configure(ids, half_life=np.array([source.half_life]))
-    policy.load_rows(ids, [progress.belief], np.array([progress.last]))
+    policy.load_rows(ids, [belief], np.array([progress.last]))
+    if not isinstance(policy, Readers):
+        return None
     times, half_life = policy.appeal(ids)
     known = math.isfinite(times[0]) and math.isfinite(half_life[0]) and times[0] > 0.0
     return (float(times[0]), float(half_life[0])) if known else None
