@@ -1,11 +1,19 @@
-"""A store as a crawler leaves it, made up: a few feeds and a page with histories, one failing, one paused, one new."""
+"""A store as a crawler leaves it, made up: a few feeds and a page with histories, one failing, one paused, one new.
+
+What is believed of them is learned by the policy itself from these histories.
+"""
 
 from __future__ import annotations
 
 import math
 import random
 
+import numpy as np
+
+from recrawl.config import Config
+from recrawl.records import Visits
 from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Store, Version, item_key
+from recrawl.wiring import make_policy
 
 NOW = 1_700_000_000.0
 HOUR = 3600.0
@@ -44,10 +52,36 @@ def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
             at=at, price=price, budget=BUDGET, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7
         )
         store.commit(Batch(price=row))
-    store.commit(
-        Batch(settlements=settlements, holds=[Hold(host="market.example", until=now + 900, reason="answered 503")])
-    )
+    shared = learn(store.sources(ids=ids), settlements, now - 10 * 86400)
+    holds = [Hold(host="market.example", until=now + 900, reason="answered 503")]
+    store.commit(Batch(settlements=settlements, holds=holds, shared=shared))
     return ids
+
+
+def learn(sources: list[Source], settlements: list[Settlement], began: float) -> bytes:
+    """Let the policy learn from the visits in order, and keep in their progress what it believes; its shared record."""
+    policy, ids = make_policy(Config()), [source.id for source in sources]
+    policy.start(len(ids), began, labels=[source.url for source in sources])
+    policy.configure(np.arange(len(ids)), half_life=np.array([source.half_life or math.nan for source in sources]),
+                     importance=np.array([source.importance for source in sources]))  # fmt: skip
+    latest = {}
+    for each in sorted(settlements, key=lambda settlement: settlement.crawl.at):
+        crawl, number = each.crawl, ids.index(each.crawl.source)
+        if crawl.outcome == "failed":
+            visits = Visits(np.array([number]), crawl.at, failed=np.array([True]))
+        elif sources[number].kind == "page":
+            visits = Visits(np.array([number]), crawl.at, changed=np.array([crawl.outcome == "changed"]))
+        else:
+            dated = np.sort([item.published for item in each.items if item.published is not None])
+            visits = Visits(np.array([number]), crawl.at, published=[dated], new=np.array([0]))
+        policy.observe(visits)
+        latest[number] = each.progress
+    for number, progress in latest.items():
+        believed = policy.beliefs([number])
+        progress.value, progress.value_sd = float(believed.value[0]), float(believed.value_sd[0])
+        progress.rate, progress.rate_sd = float(believed.rate[0]), float(believed.rate_sd[0])
+        progress.belief = policy.rows([number])[0]
+    return policy.shared()
 
 
 def _feed(id: int, source: Source, now: float, draw: random.Random) -> list[Settlement]:
@@ -82,7 +116,7 @@ def _feed(id: int, source: Source, now: float, draw: random.Random) -> list[Sett
         )
         progress = Progress(
             source=id,
-            last=None if k == 0 and failed else at,
+            last=made[-1].progress.last if failed else at,
             visits=k + 1,
             failures=3 if failed else 0,
             value=believed,

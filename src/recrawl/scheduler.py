@@ -21,10 +21,13 @@ from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config, Politeness
 from recrawl.config.live_policies import LEARNED, live_policy
 from recrawl.config.settings import Scope
+from recrawl.crawl.explanation import Circumstances, Explanation, explain
 from recrawl.crawl.intents import Intent
+from recrawl.crawl.pace import first_wait
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
+from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.settling import Settled
 from recrawl.errors import ContractError, ParameterError
 from recrawl.store.base import Batch, Crawl, Price, Progress, Source, Store
@@ -37,6 +40,8 @@ ACCOUNTS_S = 60.0
 """Time between two lines of the price history, and two writes of the learner's shared record."""
 ASK_AGAIN_S = 1.0
 """After so long it is worth asking what is due again, whatever is known of holds."""
+EXPLAINED = 10
+"""Fetches an explanation looks back on."""
 TERMS = ("importance", "half_life", "max_age", "cost", "tags", "memo")
 """What may be said about a key."""
 
@@ -113,6 +118,7 @@ class Scheduler:
         self._store = open_store(str(store)) if isinstance(store, str | Path) else store
         now = self.clock.now()
         self._store.claim(owner(), now)
+        leave_settings(self._store, self._config)
         self._purse = purse
         self._slots = Slots(politeness, now, random.Random())
         self._revision = self._store.revision()
@@ -222,6 +228,31 @@ class Scheduler:
         """What fetching a key has led to so far, its validators included; None for one that is not there."""
         number = self._decider.number(str(key))
         return None if number is None else self._decider.progress(number)
+
+    def explain(self, key: str) -> Explanation:
+        """Why and when a key is handed out, in the very numbers it is ranked by; `why` is all of it in a sentence."""
+        number = self._decider.number(str(key))
+        if number is None:
+            raise ContractError(f"{key!r} is not in the catalogue: add it first")
+        now, decider, config = self.clock.now(), self._decider, self._config
+        source, progress = decider.source(number), decider.progress(number)
+        held_until, held_by = self._slots.held(self._slots.key_of(source.url), now)
+        around = Circumstances(
+            price=self.price,
+            half_life_s=config.half_life_s,
+            max_age_s=config.max_age_s,
+            min_interval_s=config.politeness.min_interval_s,
+            host_held_until=held_until,
+            host_held_by=held_by,
+            first_wait_s=math.nan if progress.last is not None else self._first_wait(),
+            objective=config.objective,
+        )
+        standing = decider.ranking().standing(progress, now, around.price)
+        return explain(source, progress, now, around, standing, self._store.crawls(source=source.id, limit=EXPLAINED))
+
+    def _first_wait(self) -> float:
+        """Within what time keys never fetched get their turn."""
+        return first_wait(self._decider.newcomers(), self._purse.per_second, self._config.cold_start)
 
     def __len__(self) -> int:
         return len(self._decider)

@@ -6,7 +6,8 @@ import ctypes
 import os
 import random
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 
 import structlog
 
@@ -25,14 +26,16 @@ from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, We
 from recrawl.crawl.pipeline import Crawler, Reading, Tempo
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
+from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.robots import RobotsCache
+from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.transport import Transport
 from recrawl.policies.contract import LivePolicy
 from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.policies.remembering import Memory
 from recrawl.policies.warming import warm_up
-from recrawl.store.base import Keep, Store
+from recrawl.store.base import Keep, Progress, Source, Store
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """From glibc's malloc.h."""
@@ -66,13 +69,16 @@ def make_policy(config: Config, name: str | None = None) -> LivePolicy:
 def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Decider:
     """A decider that goes on where the store left off."""
     slots.restore(store.holds(now))
-    policy = make_policy(config)
-    _warm_up(policy, now)
-    memory = Memory({live_policy("policy", config.policy): policy})
-    decider = Decider(policy, slots, make_terms(config), memory)
+    decider = _new_decider(config, slots)
+    _warm_up(decider.policy, now)
     decider.load(store.sources(), store.progress(), store.shared(), now)
-    _say_what_is_not_used(memory)
+    _say_what_is_not_used(decider.memory)
     return decider
+
+
+def _new_decider(config: Config, slots: Slots) -> Decider:
+    policy = make_policy(config)
+    return Decider(policy, slots, make_terms(config), Memory({live_policy("policy", config.policy): policy}))
 
 
 def _warm_up(policy: LivePolicy, now: float) -> None:
@@ -89,6 +95,19 @@ def _say_what_is_not_used(memory: Memory) -> None:
             other=other,
             sources=sources,
         )
+
+
+def recall(
+    config: Config, store: Store, sources: Sequence[Source], progress: Iterable[Progress], now: float
+) -> Ranking:
+    """The policy as it stands in the store, for some sources: what a crawler that began now would think of them.
+
+    `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`). Nothing is claimed, compiled
+    ahead or written, and nobody waits for the crawler.
+    """
+    decider = _new_decider(config, Slots(config.politeness, now, random.Random(0)))
+    decider.load(sources, map(copy, progress), store.shared(), now)
+    return decider.ranking()
 
 
 def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
@@ -137,6 +156,7 @@ def make_crawler(
         sweeps: whether it drops what is past its time
     """
     timer = clock or SystemClock()
+    leave_settings(store, config)
     revision = store.revision()
     slots = Slots(config.politeness, timer.now(), random.Random())
     decider = make_decider(config, store, slots, timer.now())
@@ -209,4 +229,5 @@ __all__: Sequence[str] = [
     "make_tempo",
     "make_terms",
     "owner",
+    "recall",
 ]

@@ -9,11 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from made_up import learn
 from recrawl.cli import run
+from recrawl.config import Config
 from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Version, item_key
 from recrawl.store.opening import open_store
+from recrawl.wiring import recall
 
 HOUR, DAY = 3600.0, 86400.0
 MU = math.log(2) / (12 * HOUR)
@@ -85,11 +89,26 @@ def crawled(here):
         items = [] if failures else [_item(id, k, now) for k in range(2)]
         version = Version(source=2, at=now - HOUR, digest="d", diff="-old\x1b[31m\n+new <b>") if id == 2 else None
         settlements.append(Settlement(crawl=crawl, progress=progress, items=items, version=version))
+    shared = learn(store.sources(), [*_history(1, 20.0, now), settlements[0]], now - 8 * DAY)
     price = Price(at=now - 5, price=0.3, budget=1.0, requests=60, captured=9.0)
     hold = Hold(host="down.example", until=now + HOUR, reason="asked to wait\x1b]0;title\x07")
-    store.commit(Batch(settlements=settlements, price=price, holds=[hold]))
+    store.commit(Batch(settlements=settlements, price=price, holds=[hold], shared=shared))
     store.close()
     return now
+
+
+def _history(id, per_day, now):
+    """A week of visits, every two hours, to a feed with so many items a day."""
+    made, draw = [], np.random.default_rng(0)
+    for k in range(84):
+        at = now - 7 * DAY + 2 * HOUR * k
+        born = sorted(draw.uniform(at - 2 * HOUR, at, draw.poisson(2 * HOUR * per_day / DAY)).tolist())
+        items = [
+            Item(source=id, key=item_key(f"{k} {n}"), published=when, first_seen=at) for n, when in enumerate(born)
+        ]
+        crawl = Crawl(source=id, at=at, outcome="new", new=len(items))
+        made.append(Settlement(crawl=crawl, progress=Progress(source=id, last=at, visits=k + 1), items=items))
+    return made
 
 
 # -- the catalogue
@@ -273,16 +292,20 @@ def test_status_names_the_crawler_that_runs(crawled, said):
         store.close()
 
 
-def test_explain_is_right_by_hand(crawled, said):
+def test_explain_says_the_numbers_that_rank(crawled, said):
     found = as_json(said("explain", "busy", "--json"))
-    value, rate, age, cost = found["importance"] * found["value"], found["rate_per_s"], found["age_s"], found["cost"]
-    s = rate * age
-    assert found["index"] == pytest.approx(value / cost * (1 - (1 + s) * math.exp(-s)))
-    s = rate * found["crossing_age_s"]
-    assert value / cost * (1 - (1 + s) * math.exp(-s)) == pytest.approx(found["price"])
+    store = open_store("recrawl.db")
+    ranking = recall(Config(), store, store.sources(ids=[1]), list(store.progress([1])), time.time())
+    store.close()
+    now, worth, late = ranking.curve(1, np.array([found["age_s"], found["crossing_age_s"], 2 * DAY]) + found["last"])
+    assert found["index"] == pytest.approx(now, rel=1e-3)
+    assert found["price"] == 0.3 == pytest.approx(worth, rel=1e-4)
+    assert now < worth < late
     assert found["due"] == pytest.approx(found["last"] + found["crossing_age_s"])
     assert found["why"].startswith("Due ")
-    assert found["pace"] == "about 20 items a day"
+    assert 14.0 < found["pace_per_day"] < 24.0
+    assert found["form"]
+    assert found["reasons"]
 
 
 def test_explain_says_what_holds_a_source_back_and_when_a_new_one_is_fetched(crawled, said):

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from recrawl.clock import ManualClock
+from recrawl.config import Config
 from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
 from recrawl.policies.remembering import parted
@@ -588,3 +589,70 @@ class TestPolicies:
         again = make()
         assert not again._decider.memory.unread
         assert [parted(row)["learned_whittle"] for row in again._decider.memory.rows(range(len(KEYS)))] == known
+
+
+class TestExplaining:
+    HALF_LIVES: ClassVar = {"a": None, "b": "2h"}
+
+    def learned(self, make: Make, clock: ManualClock, **options: Any) -> Scheduler:
+        """A feed and a page, each with a past, one with a half-life of its own, at a budget that keeps them waiting."""
+        scheduler = make(budget="6/hour", half_life="5h", max_age="20d", **options)
+        for key, half_life in self.HALF_LIVES.items():
+            scheduler.add(f"feed {key}", half_life=half_life, importance=2.0)
+            scheduler.add(f"page {key}", half_life=half_life)
+        for step in range(200):
+            clock.advance(600.0)
+            for key in scheduler.due():
+                now = clock.now()
+                told = {"changed": step % 3 == 0} if key[:4] == "page" else {"published": [now - 300.0, now - 200.0]}
+                scheduler.report(key, **told)
+        return scheduler
+
+    def test_every_number_is_one_it_is_ranked_by(self, make: Make, clock: ManualClock) -> None:
+        scheduler = self.learned(make, clock)
+        policy = scheduler._decider.policy
+        for key in ("feed a", "page a", "feed b", "page b"):
+            number = scheduler._decider.number(key)
+            found = scheduler.explain(key)
+            assert found.index == policy.index([number], clock.now())[0]
+            assert found.price == scheduler.price
+            assert found.due == pytest.approx(max(policy.due([number])[0], found.last + 1.0))
+            assert found.form == policy.reasons([number])[0].form
+            if found.worth_at < math.inf:
+                assert policy.index([number], found.worth_at)[0] == pytest.approx(found.price, rel=1e-4)
+
+    def test_another_process_finds_the_same_whatever_its_own_settings_say(
+        self, make: Make, clock: ManualClock, tmp_path: Path
+    ) -> None:
+        from recrawl.cli.explain import explained
+
+        scheduler = self.learned(make, clock, objective="ephemeral")
+        here = {key: scheduler.explain(key) for key in ("feed a", "page a", "feed b", "page b")}
+        scheduler.close()
+        store = open_store(str(tmp_path / "recrawl.db"))
+        config = Config(half_life="12h", max_age="7d")
+        for key, mine in here.items():
+            source = store.source(key)
+            assert source is not None
+            found = explained(store, config, source, clock.now())
+            for name in ("index", "price", "value", "rate_per_s", "crossing_age_s", "due", "pace_per_day"):
+                assert getattr(found, name) == pytest.approx(getattr(mine, name), rel=1e-3), (key, name)
+            assert (found.half_life_s, found.max_age_s) == (mine.half_life_s, mine.max_age_s)
+            assert found.half_life_s == (2 * 3600.0 if key.endswith("b") else 5 * 3600.0)
+        store.close()
+
+    def test_a_new_key_has_no_pace_and_says_when_it_comes(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(budget="1/min")
+        scheduler.add("new")
+        found = scheduler.explain("new")
+        assert found.pace == "not known yet"
+        assert math.isnan(found.value)
+        assert found.why.startswith("Never fetched yet: new sources are fetched first, within about 2m")
+        clock.advance(60.0)
+        assert scheduler.due() == ["new"]
+        scheduler.report("new", failed=True)
+        assert scheduler.explain("new").pace == "not known yet"
+
+    def test_what_is_not_there_is_named(self, make: Make) -> None:
+        with pytest.raises(ContractError, match="'nothing' is not in the catalogue"):
+            make().explain("nothing")

@@ -44,12 +44,16 @@ def command(target: str, as_json: bool) -> None:
 
 
 def explained(store: Store, config: Config, source: Source, now: float) -> Explanation:
-    """What there is to say of a source."""
+    """What there is to say of a source, as whoever crawls it ranks it."""
     from recrawl.crawl.explanation import explain
+    from recrawl.crawl.settings_note import in_force
+    from recrawl.wiring import recall
 
+    config = in_force(store, config)
     progress = next(iter(store.progress([source.id])))
     around = circumstances(store, config, source, progress, now)
-    return explain(source, progress, now, around, store.crawls(source=source.id, limit=CRAWLS))
+    standing = recall(config, store, [source], [progress], now).standing(progress, now, around.price)
+    return explain(source, progress, now, around, standing, store.crawls(source=source.id, limit=CRAWLS))
 
 
 def circumstances(store: Store, config: Config, source: Source, progress: Progress, now: float) -> Circumstances:
@@ -87,7 +91,8 @@ def show(found: Explanation, now: float) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago, ahead, number, pairs, short
+    from recrawl.cli.showing import ago, ahead, number, pairs
+    from recrawl.crawl.explanation import reasons_in_words
     from recrawl.crawl.text import clean, visible
     from recrawl.units import show_duration
 
@@ -104,16 +109,17 @@ def show(found: Explanation, now: float) -> None:
                  + _between(found.rate_low * HOUR_S, found.rate_high * HOUR_S)),
         ("importance", f"{number(found.importance)}, cost {number(found.cost)}"),
         ("age", f"{ago(found.last, now)} since the last of {found.visits} fetches"),
-        ("index now", f"{number(found.index)}, {number(found.ceiling)} at most"),
+        *reasons_in_words(found),
+        ("index now", number(found.index) + _at_most(found.ceiling)),
         ("price", number(found.price)),
-        ("meets it", "never" if math.isinf(found.crossing_age_s) else f"at an age of {short(found.crossing_age_s)}"),
+        ("meets it", _at_age(found.crossing_age_s)),
         ("due", f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
         *((("failing", f"{found.failures} times in a row"),) if found.failures else ()),
         *(("held back", f"{clean(each.reason, 300)} ({_for(each.until - now)})") for each in found.held_back),
         *((("note", clean(found.note, 500)),) if found.note else ()),
     ]  # fmt: skip
-    unknown = math.isnan(found.value)
+    unknown = math.isnan(found.value) and math.isnan(found.index)
     pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
     _show_crawls(found, now)
 
@@ -123,6 +129,18 @@ def _between(low: float, high: float) -> str:
     from recrawl.cli.showing import number
 
     return f"  (90 %: {number(low)} to {number(high)})" if low < high else ""
+
+
+def _at_age(seconds: float) -> str:
+    from recrawl.cli.showing import short
+
+    return "never" if math.isinf(seconds) else "–" if math.isnan(seconds) else f"at an age of {short(seconds)}"
+
+
+def _at_most(ceiling: float) -> str:
+    from recrawl.cli.showing import number
+
+    return f", {number(ceiling)} at most" if math.isfinite(ceiling) else ""
 
 
 def _for(seconds: float) -> str:

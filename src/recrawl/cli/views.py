@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recrawl.cli.showing import ahead
-from recrawl.crawl.pace import arrivals_per_s
+from recrawl.crawl.pace import believed_pace
 
 if TYPE_CHECKING:
     from recrawl.config import Config
@@ -47,7 +47,8 @@ class SourceView(msgspec.Struct, kw_only=True):
 
 
 def view(source: Source, progress: Progress, config: Config, now: float) -> SourceView:
-    """One source, seen at `now`."""
+    """One source, seen at `now`; of one never fetched nothing is known, whatever its kin let expect."""
+    known = progress.last is not None
     return SourceView(
         id=source.id,
         url=source.url,
@@ -70,9 +71,9 @@ def view(source: Source, progress: Progress, config: Config, now: float) -> Sour
         failures=progress.failures,
         held_until=progress.held_until if progress.held_until > now else 0.0,
         held_by=progress.held_by if progress.held_until > now else "",
-        value=progress.value,
-        rate_per_s=progress.rate,
-        pace_per_day=86400.0 * arrivals_per_s(progress, config.objective),
+        value=progress.value if known else math.nan,
+        rate_per_s=progress.rate if known else math.nan,
+        pace_per_day=believed_pace(progress, config.objective),
         captured=progress.captured,
     )
 
@@ -81,6 +82,9 @@ def views(store: Store, sources: Sequence[Source], config: Config, now: float) -
     """Several, in the order given."""
     if not sources:
         return []
+    from recrawl.crawl.settings_note import in_force
+
+    config = in_force(store, config)
     progress = {each.source: each for each in store.progress([source.id for source in sources])}
     return [view(source, progress[source.id], config, now) for source in sources if source.id in progress]
 

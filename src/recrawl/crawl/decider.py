@@ -21,6 +21,7 @@ from recrawl.crawl.events import source_event
 from recrawl.crawl.feedback import Heard
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
+from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.policies.cold_start import ALONE
 from recrawl.policies.contract import LivePolicy, Readers
@@ -170,9 +171,17 @@ class Decider:
         """By the policy's number."""
         return self._sources[number]
 
+    def ranking(self) -> Ranking:
+        """Where its sources stand, for whoever wants it explained."""
+        return Ranking(self.policy, self._number)
+
     def progress(self, number: int) -> Progress:
         """How far a source has got, by the policy's number."""
         return self._progress[number]
+
+    def newcomers(self) -> int:
+        """How many active sources were never fetched."""
+        return sum(self._progress[n].last is None and self._sources[n].state == "active" for n in self._number.values())
 
     def held(self, now: float) -> list[float]:
         """When the holds of single sources and of hosts end that still stand, Unix seconds."""

@@ -1,29 +1,36 @@
 """Why a source is fetched when it is: its beliefs, its index, the price, and what stands between them.
 
-Everything here can be recomputed by hand from the numbers given. With v and r as believed, w the importance, C the
-cost, τ the age and λ the price::
+The numbers are those the policy ranks by (:mod:`recrawl.crawl.ranking`), and what they are made of is said beside them.
+With C the cost, τ the age, λ the price and w the importance, by `form`::
 
-    index = (w·v/C)(1 − (1 + rτ)e^{−rτ})      crossing age: the τ at which the index is λ
-    due   = last + min(crossing age, max age), not before last + min interval, nor before any hold ends
+    closed      index = (w·v/C)(1 − (1 + rτ)e^{−rτ}), v·τ²/(2C) where r = 0
+    averaged    the mean of that over what is believed of v and r; at r and v themselves where there is no doubt
+    planned     index = (w/C)·τ·planned rate
+    rhythm      by the hour: what waits to be found, less what waiting for a busier hour is worth, raised by doubt
 
-Pure: it is told `now` and what is in the store, and fetches, learns and decides nothing.
+    crossing age: the first τ at which the index is λ
+    due = last + min(crossing age, max age), not before last + min interval, nor before any hold ends
+
+Pure: it is told `now`, what is in the store and what the policy says, and fetches, learns and decides nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from recrawl.crawl.pace import arrivals_per_s, pace_in_words
-from recrawl.kernels.continuous_index import age_at_price, index_at_age
+from recrawl.crawl.pace import DAY_S, arrivals_per_s, pace_in_words, stated_pace
+from recrawl.crawl.ranking import UNPRICED, Standing
 from recrawl.kernels.intervals import lognormal_interval
 from recrawl.store.base import Crawl, Progress, Source
 from recrawl.units import show_duration
 
 INTERVALS = "90 % of the lognormal law with this mean and standard deviation"
 SOON_S = 1.0
+SAID_ALREADY = ("value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "due")
+"""Reasons that have fields of their own."""
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +70,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
         value, rate_per_s: what is believed, importance not included; low and high as `intervals` says
         pace_per_day: items or changes a day that follow from it; `pace` in words
-        index: what a fetch is worth now per unit of cost; `ceiling` what it is worth at most
+        index: what a fetch is worth now per unit of cost; `ceiling` what it is worth once ripe
+        form, reasons: how the index comes about, and the numbers it is made of, by names that say the unit
         worth_at: when the index meets the price; `floor_at` when the maximum age is reached; Unix seconds
         due: when it will be fetched, Unix seconds; inf for never
         held_back: what keeps it, the longest first
@@ -97,6 +105,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
     captured: float
     index: float
+    form: str = ""
+    reasons: dict[str, float] = {}
     ceiling: float
     price: float
     crossing_age_s: float
@@ -108,20 +118,19 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain(
-    source: Source, progress: Progress, now: float, around: Circumstances, crawls: Sequence[Crawl] = ()
+    source: Source,
+    progress: Progress,
+    now: float,
+    around: Circumstances,
+    standing: Standing,
+    crawls: Sequence[Crawl] = (),
 ) -> Explanation:
-    """Why and when `source` will be fetched, seen at `now` (Unix seconds)."""
-    worth = source.importance * progress.value
-    age = math.nan if progress.last is None else max(now - progress.last, 0.0)
-    believed = math.isfinite(worth) and math.isfinite(progress.rate)
-    index = float(index_at_age(worth, progress.rate, age, source.cost)) if believed and age >= 0.0 else math.nan
-    priced = believed and math.isfinite(around.price)
-    crossing = float(age_at_price(worth, progress.rate, around.price, source.cost)) if priced else math.nan
-    value_low, value_high = lognormal_interval(progress.value, progress.value_sd)
-    rate_low, rate_high = lognormal_interval(progress.rate, progress.rate_sd)
-    per_day = 86400.0 * arrivals_per_s(progress, around.objective)
+    """Why and when `source` will be fetched, seen at `now` (Unix seconds), from where it stands in the ranking."""
+    value_low, value_high = lognormal_interval(standing.value, standing.value_sd)
+    rate_low, rate_high = lognormal_interval(standing.rate, standing.rate_sd)
     max_age = source.max_age or around.max_age_s
     last = math.nan if progress.last is None else progress.last
+    per_day = _per_day(standing, around.objective)
     found = Explanation(
         id=source.id,
         url=source.url,
@@ -135,32 +144,78 @@ def explain(
         half_life_s=source.half_life or around.half_life_s,
         max_age_s=max_age,
         min_interval_s=around.min_interval_s,
-        value=progress.value,
+        value=standing.value,
         value_low=value_low,
         value_high=value_high,
-        rate_per_s=progress.rate,
+        rate_per_s=standing.rate,
         rate_low=rate_low,
         rate_high=rate_high,
         pace_per_day=per_day,
         pace=pace_in_words(per_day, source.kind),
         last=progress.last,
-        age_s=age,
+        age_s=math.nan if progress.last is None else max(now - progress.last, 0.0),
         visits=progress.visits,
         failures=progress.failures,
         captured=progress.captured,
-        index=index,
-        ceiling=worth / source.cost if progress.rate > 0.0 else math.inf if believed else math.nan,
+        index=standing.index,
+        form=standing.form,
+        reasons=standing.reasons,
+        ceiling=_ceiling(source, standing),
         price=around.price,
-        crossing_age_s=crossing,
-        worth_at=last + crossing,
+        crossing_age_s=standing.meets - last,
+        worth_at=standing.meets if progress.last is not None else math.nan,
         floor_at=last + max_age,
         due=math.nan,
         held_back=_obstacles(source, progress, now, around),
         crawls=list(crawls),
     )
-    due = _due(found, now, around)
-    settled = msgspec.structs.replace(found, due=due)
-    return msgspec.structs.replace(settled, why=_why(settled, now, around))
+    asked = source.wanted > (progress.last or 0.0)
+    settled = msgspec.structs.replace(found, due=_due(found, standing, asked, now, around))
+    return msgspec.structs.replace(settled, why=_why(settled, asked, now, around))
+
+
+def _per_day(standing: Standing, objective: str) -> float:
+    """Items or changes a day: as the policy says, or as follows from value and rate."""
+    stated = stated_pace(standing.reasons)
+    return DAY_S * arrivals_per_s(standing.value, standing.rate, objective) if math.isnan(stated) else stated
+
+
+def _ceiling(source: Source, standing: Standing) -> float:
+    """What a fetch is worth once the source is ripe; inf where that never ends."""
+    if math.isnan(standing.index):
+        return math.nan
+    bounded = standing.form != "planned" and standing.rate > 0.0
+    return source.importance * standing.value / source.cost if bounded else math.inf
+
+
+def reasons_in_words(found: Explanation) -> list[tuple[str, str]]:
+    """What the index is made of beside value, rate, importance and cost: a name and a number for people each."""
+    said = {name: number for name, number in found.reasons.items() if name not in SAID_ALREADY}
+    return [(_named(name), _numbered(name, number, said)) for name, number in said.items() if not _is_doubt(name, said)]
+
+
+def _stem(name: str) -> str:
+    return next((name.removesuffix(unit) for unit in ("_per_s", "_per_day", "_s") if name.endswith(unit)), name)
+
+
+def _named(name: str) -> str:
+    return _stem(name).replace("_", " ")
+
+
+def _is_doubt(name: str, said: Mapping[str, float]) -> bool:
+    """Whether it is the standard deviation of another number."""
+    return name.endswith("_sd") and any(_stem(other) == name.removesuffix("_sd") for other in said if other != name)
+
+
+def _numbered(name: str, number: float, said: Mapping[str, float]) -> str:
+    if name.endswith("_per_s") or name.endswith("_per_day"):
+        unit = DAY_S if name.endswith("_per_s") else 1.0
+        doubt = said.get(f"{_stem(name)}_sd", 0.0)
+        return f"{number * unit:.3g}{f' ± {doubt * unit:.2g}' if doubt > 0.0 else ''} a day"
+    if name.endswith("_s"):
+        return show_duration(number)
+    doubt = said.get(f"{name}_sd", 0.0)
+    return f"{number:.4g}{f' ± {doubt:.2g}' if doubt > 0.0 else ''}"
 
 
 def _obstacles(source: Source, progress: Progress, now: float, around: Circumstances) -> list[Obstacle]:
@@ -181,20 +236,21 @@ def _obstacles(source: Source, progress: Progress, now: float, around: Circumsta
     return sorted(found, key=lambda each: -each.until)
 
 
-def _due(found: Explanation, now: float, around: Circumstances) -> float:
+def _due(found: Explanation, standing: Standing, asked: bool, now: float, around: Circumstances) -> float:
     """When it will be fetched; NaN where nobody can say."""
     held = max((each.until for each in found.held_back), default=0.0)
     if math.isinf(held):
         return math.inf
+    if asked:
+        return max(now, held)
     if found.last is None:
         return max(now + (0.0 if math.isnan(around.first_wait_s) else around.first_wait_s), held)
-    wanted = found.floor_at if math.isnan(found.worth_at) else min(found.worth_at, found.floor_at)
-    if math.isnan(found.worth_at) and found.floor_at > now:
-        return math.nan
-    return max(wanted, held)
+    if math.isnan(standing.due):
+        return max(found.floor_at, held) if found.floor_at <= now else math.nan
+    return max(min(standing.due, found.floor_at), held)
 
 
-def _why(found: Explanation, now: float, around: Circumstances) -> str:
+def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> str:
     if found.state == "retired":
         return f"Retired and not fetched again: {found.note or 'its server says it is gone'}."
     if found.state == "paused":
@@ -202,8 +258,13 @@ def _why(found: Explanation, now: float, around: Circumstances) -> str:
     hold = found.held_back[0] if found.held_back and found.held_back[0].until >= found.due - SOON_S else None
     if hold is not None:
         return f"Held for {show_duration(hold.until - now)}: {hold.reason}{_otherwise(found, now)}."
+    if asked:
+        return "Due now: somebody asked for it to be fetched at once."
     if found.last is None:
         return _why_first(around)
+    if found.form in UNPRICED and math.isnan(found.index):
+        at_least = f"it is looked at every {show_duration(found.max_age_s)} at least"
+        return f"Due {_when(found.due, now)}, by the rule that runs; {at_least}."
     if math.isnan(found.index):
         return "Fetched, but nothing is known of its pace yet."
     return _why_worth(found, now)
@@ -220,23 +281,39 @@ def _why_first(around: Circumstances) -> str:
 
 def _why_worth(found: Explanation, now: float) -> str:
     pace = f"at its pace of {found.pace}" if found.pace.startswith("about") else f"with {found.pace}"
-    worth = f"{pace} a fetch is worth {found.index:.3g} now"
+    worth = f"{pace}{_beside(found)} a fetch is worth {found.index:.3g} now"
     if math.isnan(found.price):
         return f"No price yet, because the crawler has not had to choose: {worth}."
     price = f"the price is {found.price:.3g}"
     floor = show_duration(found.max_age_s)
-    when = "now" if found.due <= now + SOON_S else f"in {show_duration(found.due - now)}"
+    when = _when(found.due, now)
     if math.isinf(found.crossing_age_s):
         most = f"{pace} a fetch is worth {found.ceiling:.3g} at most, and {price}"
+        most = most if found.ceiling < math.inf else f"{worth}, and {price}"
         return f"Not worth a fetch at this price: {most}; it is looked at anyway every {floor}, next {when}."
     if found.floor_at < found.worth_at:
         return f"Due {when}, because it is looked at every {floor} at least: {worth}, and {price}."
     return f"Due {when}: {worth}, and {price}."
 
 
+def _beside(found: Explanation) -> str:
+    """What else the index rests on, in a few words."""
+    said = found.reasons
+    if found.form == "planned" and said.get("planned_rate_per_s", 0.0) > 0.0:
+        return f", for which a fetch every {show_duration(1.0 / said['planned_rate_per_s'])} is planned,"
+    if found.form == "rhythm" and math.isfinite(said.get("profile_now", math.nan)):
+        return f", {said['profile_now']:.2g} times the usual at this hour,"
+    return ""
+
+
+def _when(due: float, now: float) -> str:
+    if math.isnan(due) or math.isinf(due):
+        return "at a time nobody knows before"
+    return "now" if due <= now + SOON_S else f"in {show_duration(due - now)}"
+
+
 def _otherwise(found: Explanation, now: float) -> str:
     """What would be without the hold."""
     if found.last is None or math.isnan(found.worth_at):
         return ""
-    wanted = min(found.worth_at, found.floor_at)
-    return f"; otherwise due {'now' if wanted <= now + SOON_S else 'in ' + show_duration(wanted - now)}"
+    return f"; otherwise due {_when(min(found.worth_at, found.floor_at), now)}"

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from recrawl.store.base import Progress
 
+DAY_S = 86400.0
 _UNITS = (("minute", 60.0), ("hour", 3600.0), ("day", 86400.0), ("week", 604800.0), ("month", 2629800.0))
 
 
-def arrivals_per_s(progress: Progress, objective: str = "ephemeral") -> float:
+def arrivals_per_s(value: float, rate: float, objective: str = "ephemeral") -> float:
     """New items or changes per second that beliefs stand for: v·r in interest, Λ or Δ itself where that is the belief.
 
     For items v·r = (Λξ/μ)·μ, for pages whose news fade (wΔ/(Δ+μ))·(Δ+μ); for freshness the rate is Δ, and for
     discovery, with rate 0, the value is Λ.
     """
     if objective == "freshness":
-        return progress.rate
-    return progress.value if progress.rate == 0.0 else progress.value * progress.rate
+        return rate
+    return value if rate == 0.0 else value * rate
+
+
+def believed_pace(progress: Progress, objective: str = "ephemeral") -> float:
+    """Items or changes a day by what is stored of a source; NaN for one never crawled, of which nothing is known."""
+    if progress.last is None:
+        return math.nan
+    return DAY_S * arrivals_per_s(progress.value, progress.rate, objective)
+
+
+def stated_pace(reasons: Mapping[str, float]) -> float:
+    """Items or changes a day as the policy itself says; NaN where it does not."""
+    if "items_per_day" in reasons:
+        return reasons["items_per_day"]
+    return DAY_S * reasons.get("change_rate_per_s", math.nan)
 
 
 def pace_in_words(per_day: float, kind: str = "feed") -> str:

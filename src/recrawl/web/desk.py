@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -13,9 +13,12 @@ from recrawl.cluster.board import Board, Wish, is_up, read_board, read_wish
 from recrawl.config import Config, quiet_until
 from recrawl.crawl.explanation import Circumstances
 from recrawl.crawl.politeness import Slots
+from recrawl.crawl.ranking import Ranking
+from recrawl.crawl.settings_note import in_force
 from recrawl.errors import StoreVersionError
-from recrawl.store.base import Hold, Price, Store
+from recrawl.store.base import Hold, Price, Progress, Source, Store
 from recrawl.web.cached import Cached
+from recrawl.wiring import recall
 
 SHORT_S = 2.0
 """How old an answer everybody asks for may be."""
@@ -33,11 +36,9 @@ class Desk:
     config: Config
     clock: Clock
     cached: Cached = field(init=False)
-    _slots: Slots = field(init=False)
 
     def __post_init__(self) -> None:
         self.cached = Cached(self.clock)
-        self._slots = Slots(self.config.politeness, 0.0, random.Random(0))
 
     def now(self) -> float:
         """Unix seconds."""
@@ -92,10 +93,22 @@ class Desk:
         """Hosts that are held, by name."""
         return self.cached.get("holds", SHORT_S, lambda: {h.host: h for h in self.store.holds(self.now())})
 
+    def in_force(self) -> Config:
+        """The settings by which whoever crawls ranks sources: they may be others than those of the page."""
+        return self.cached.get("in force", SHORT_S, lambda: in_force(self.store, self.config))
+
+    def _slots(self) -> Slots:
+        """Which host an address shares its holds with."""
+        return self.cached.get("slots", SHORT_S, lambda: Slots(self.in_force().politeness, 0.0, random.Random(0)))
+
+    def ranking(self, sources: Sequence[Source], progress: Sequence[Progress]) -> Ranking:
+        """Where sources stand, as the store has it."""
+        return recall(self.in_force(), self.store, sources, progress, self.now())
+
     def circumstances(self, url: str) -> Circumstances:
         """What the source at an address shares with others."""
-        hold = self.holds().get(self._slots.key_of(url))
-        config, now = self.config, self.now()
+        config, now = self.in_force(), self.now()
+        hold = self.holds().get(self._slots().key_of(url))
         return Circumstances(
             price=self.price(),
             half_life_s=config.half_life_s,

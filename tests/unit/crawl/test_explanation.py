@@ -2,8 +2,12 @@ import math
 
 import pytest
 
-from recrawl.crawl.explanation import Circumstances, explain
-from recrawl.crawl.pace import arrivals_per_s, first_wait, pace_in_words
+import rankers
+from rankers import standing
+from recrawl.crawl import explanation
+from recrawl.crawl.explanation import Circumstances, Explanation
+from recrawl.crawl.pace import arrivals_per_s, believed_pace, first_wait, pace_in_words
+from recrawl.policies.contract import Reason
 from recrawl.store.base import Crawl, Progress, Source
 
 NOW = 1_800_000_000.0
@@ -19,6 +23,18 @@ def progress(items_a_day=4.0, age=2 * HOUR, **changes):
     value = items_a_day / DAY / MU
     known = {"last": NOW - age, "visits": 9, "value": value, "value_sd": 0.3 * value, "rate": MU, "rate_sd": 0.0}
     return Progress(**{"source": 7, **known, **changes})
+
+
+def explain(source, progress, now, around, crawls=()):
+    """By a policy that ranks in closed form by what is believed."""
+    where = standing(rankers.closed(source, progress, around.max_age_s), progress, now, around.price)
+    return explanation.explain(source, progress, now, around, where, crawls)
+
+
+def told_by(ranker, price, now=NOW, **changes) -> Explanation:
+    known = Progress(source=7, last=ranker.last, visits=9)
+    around = Circumstances(price=price, **changes)
+    return explanation.explain(source(), known, now, around, standing(ranker, known, now, price))
 
 
 def by_hand_index(value, rate, age, cost):
@@ -166,7 +182,7 @@ def test_discovery_has_no_ceiling_and_a_quadratic_index():
     known = progress(value=5 / DAY, rate=0.0)
     found = explain(source(), known, NOW, Circumstances(price=0.01, objective="discovery"))
     assert found.index == pytest.approx(5 / DAY * (2 * HOUR) ** 2 / 2)
-    assert found.crossing_age_s == pytest.approx(math.sqrt(2 * 0.01 / (5 / DAY)))
+    assert found.crossing_age_s == pytest.approx(math.sqrt(2 * 0.01 / (5 / DAY)), rel=1e-6)
     assert math.isinf(found.ceiling)
     assert found.pace_per_day == pytest.approx(5.0)
 
@@ -178,10 +194,68 @@ def test_last_crawls_are_passed_on():
 
 def test_pages_and_feeds_have_the_same_unit():
     change, mu = 3 / DAY, MU
-    page = Progress(source=1, value=change / (change + mu), rate=change + mu)
-    assert arrivals_per_s(page) * DAY == pytest.approx(3.0)
-    fresh = Progress(source=1, value=1 / change, rate=change)
-    assert arrivals_per_s(fresh, "freshness") * DAY == pytest.approx(3.0)
+    assert arrivals_per_s(change / (change + mu), change + mu) * DAY == pytest.approx(3.0)
+    assert arrivals_per_s(1 / change, change, "freshness") * DAY == pytest.approx(3.0)
+
+
+def test_of_a_source_never_fetched_nothing_is_known_whatever_its_kin_let_expect():
+    expected = Progress(source=7, failures=1, value=2.0, value_sd=1.0, rate=MU, rate_sd=0.0)
+    assert math.isnan(believed_pace(expected))
+    found = explain(source(), expected, NOW, Circumstances(price=0.3))
+    assert found.pace == "not known yet"
+    assert all(map(math.isnan, (found.value, found.rate_per_s, found.index, found.ceiling, found.worth_at)))
+    assert (found.form, found.reasons) == ("", {})
+
+
+def test_a_planned_index_says_its_plan_and_meets_the_price_on_a_line():
+    last = NOW - 2 * HOUR
+    found = told_by(rankers.planned(last, changes_a_day=3.0, fetches_a_day=8.0), price=1.0, objective="freshness")
+    assert found.index == pytest.approx(8.0 / 12)
+    assert found.crossing_age_s == pytest.approx(3 * HOUR)
+    assert found.due == pytest.approx(last + 3 * HOUR)
+    assert (found.form, found.reasons["planned_rate_per_s"]) == ("planned", 8.0 / DAY)
+    assert found.pace_per_day == pytest.approx(3.0)
+    assert math.isinf(found.ceiling)
+    assert "at its pace of about 3 items a day, for which a fetch every 3h is planned, a fetch is worth" in found.why
+
+
+def test_a_rhythm_meets_the_price_when_its_busy_hours_begin():
+    midnight = NOW - NOW % DAY
+    found = told_by(rankers.rhythmic(midnight - 4 * HOUR), price=3.0, now=midnight)
+    assert found.index < found.price
+    assert found.due == pytest.approx(midnight + 8 * HOUR, abs=1e-3)
+    assert found.worth_at == pytest.approx(found.due)
+    assert found.why.startswith("Due in 7h59m") or found.why.startswith("Due in 8h")
+
+
+def test_where_the_maximum_age_comes_first_the_crossing_is_searched_for_beyond_it():
+    ranker = rankers.planned(NOW - HOUR, changes_a_day=1.0, fetches_a_day=0.1)
+    ranker.max_age = 3 * DAY
+    found = told_by(ranker, price=1.0, max_age_s=3 * DAY)
+    assert found.due == ranker.last + 3 * DAY
+    assert found.crossing_age_s == pytest.approx(10 * DAY)
+    assert found.why.startswith("Due in 2d23h, because it is looked at every 3d at least")
+    ranker = rankers.planned(NOW - HOUR, changes_a_day=1.0, fetches_a_day=1e-5)
+    assert math.isinf(told_by(ranker, price=1.0).crossing_age_s)
+
+
+def test_a_timer_has_a_due_time_and_no_index():
+    last = NOW - HOUR
+    ranker = rankers.FakeRanker(lambda age, _: math.nan, last, max_age=6 * HOUR, reason=Reason("timer"))
+    for price in (math.nan, 0.3):
+        found = told_by(ranker, price)
+        assert found.due == last + 6 * HOUR
+        assert math.isnan(found.index)
+        assert found.why == "Due in 5h, by the rule that runs; it is looked at every 30d at least."
+
+
+def test_what_somebody_asked_for_is_due_now():
+    wanted = explain(source(wanted=NOW - 60), progress(), NOW, Circumstances(price=0.3))
+    assert wanted.due == NOW
+    assert wanted.why == "Due now: somebody asked for it to be fetched at once."
+    assert wanted.crossing_age_s > 0.0
+    done = explain(source(wanted=NOW - 3 * HOUR), progress(), NOW, Circumstances(price=0.3))
+    assert done.due > NOW
 
 
 @pytest.mark.parametrize(

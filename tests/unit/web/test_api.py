@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from made_up import NOW
+from recrawl.config import Config
 from recrawl.store.sqlite import SqliteStore
+from recrawl.wiring import recall
 from visitor import Visitor
 
 
@@ -56,19 +59,15 @@ class TestLooking:
         assert all("library" in (item["title"] + item["summary"]).lower() for item in found)
         assert program.get(f"/api/v1/items/{items[0]['id']}").json == items[0]
 
-    def test_explain_can_be_checked_by_hand(self, filled: SqliteStore, program: Visitor) -> None:
-        import math
-
+    def test_explain_says_the_numbers_that_rank(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/explain/1").json
-        s = told["rate"] * told["age"]
-        assert told["index"] == pytest.approx(
-            told["importance"] * told["value"] * (1 - (1 + s) * math.exp(-s)), rel=1e-6
-        )
-        s = told["rate"] * told["crossing_age"]
-        assert told["price"] == pytest.approx(
-            told["importance"] * told["value"] * (1 - (1 + s) * math.exp(-s)), rel=1e-6
-        )
+        ranking = recall(Config(), filled, filled.sources(ids=[1]), list(filled.progress([1])), NOW)
+        now, worth = ranking.curve(1, told["last"] + np.array([told["age"], told["crossing_age"]]))
+        assert told["index"] == pytest.approx(now, rel=1e-9)
+        assert told["price"] == pytest.approx(worth, rel=1e-4)
         assert told["due"] == pytest.approx(told["last"] + told["crossing_age"])
+        assert told["form"]
+        assert told["reasons"]["importance"] == told["importance"]
 
     def test_crawls_and_versions(self, filled: SqliteStore, program: Visitor) -> None:
         assert program.get("/api/v1/sources/1/crawls?limit=2").json[0]["outcome"] in ("new", "unchanged")

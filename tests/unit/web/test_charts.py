@@ -1,13 +1,20 @@
 from __future__ import annotations
 
 import math
+import re
+from functools import partial
+from itertools import pairwise
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankers
 from recrawl.crawl.explanation import Circumstances, explain
+from recrawl.crawl.ranking import NOWHERE, Ranking
 from recrawl.store.base import Crawl, Progress, Source
 from recrawl.web.charts import belief_chart, crawl_chart, history_chart, index_chart, prospect_chart
 from recrawl.web.charts.frame import Frame, clock_ticks, round_values
@@ -29,18 +36,55 @@ def well_formed(svg: object) -> ElementTree.Element:
     return root
 
 
-def test_the_index_curve_marks_now_the_price_and_the_crossing() -> None:
+def drawn(ranker: rankers.FakeRanker, now: float, price: float) -> Any:
+    """The curve of a made-up policy's one source."""
+    source, progress = Source(id=1, url="https://a.example/"), Progress(source=1, last=ranker.last)
+    ranking = Ranking(ranker, {1: 0})
+    found = explain(source, progress, now, Circumstances(price=price), ranking.standing(progress, now, price))
+    return index_chart(found, partial(ranking.curve, 1))
+
+
+def closed(last: float, value: float, rate: float) -> rankers.FakeRanker:
     source = Source(id=1, url="https://a.example/")
-    progress = Progress(source=1, last=1000.0, value=2.0, value_sd=0.1, rate=1e-4, rate_sd=1e-5)
-    svg = str(index_chart(explain(source, progress, 3000.0, Circumstances(price=0.5))))
+    known = Progress(source=1, last=last, value=value, value_sd=value / 10, rate=rate, rate_sd=rate / 10)
+    return rankers.closed(source, known)
+
+
+def points_of(svg: object, name: str) -> list[tuple[float, float]]:
+    """Of a line in a chart, in user units, from the left, upwards."""
+    path = next(e for e in ElementTree.fromstring(str(svg)).iter() if e.attrib.get("class") == name)
+    places = re.findall(r"[ML]([\d.]+) ([\d.]+)", path.attrib["d"])
+    return [(float(x), 220.0 - float(y)) for x, y in places]
+
+
+def test_the_index_curve_marks_now_the_price_and_the_crossing() -> None:
+    svg = str(drawn(closed(1000.0, 2.0, 1e-4), 3000.0, 0.5))
     well_formed(svg)
     for mark in ('class="level price"', 'class="mark now"', 'class="mark crossing"', "price 0.5", ">now<"):
         assert mark in svg
 
 
+def test_a_planned_index_is_a_straight_line() -> None:
+    points = points_of(drawn(rankers.planned(1e9, 3.0, 8.0), 1e9 + 7200.0, 1.0), "line index")
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    assert y1 > y0
+    assert all(abs(y - y0 - (y1 - y0) * (x - x0) / (x1 - x0)) < 0.2 for x, y in points)
+
+
+def test_a_rhythm_goes_up_and_down_and_its_hours_are_marked() -> None:
+    midnight = 1e9 - 1e9 % 86400.0
+    svg = str(drawn(rankers.rhythmic(midnight - 4 * 3600.0), midnight, 3.0))
+    well_formed(svg)
+    heights = [y for _, y in points_of(svg, "line index")]
+    assert any(b < a - 5 for a, b in pairwise(heights))
+    assert any(b > a + 5 for a, b in pairwise(heights))
+    for words in ("due at 08:00", ">00:00<", ">12:00<", "by the hour (UTC)"):
+        assert words in svg, words
+
+
 def test_there_is_nothing_to_draw_before_the_first_crawl() -> None:
     source = Source(id=1, url="https://a.example/")
-    assert index_chart(explain(source, Progress(source=1), 0.0, Circumstances())) is None
+    assert index_chart(explain(source, Progress(source=1), 0.0, Circumstances(), NOWHERE), np.zeros_like) is None
     assert crawl_chart([], 0.0) is None
     assert history_chart("x", [], []) is None
     assert belief_chart("x", [1.0], [1.0], [1.0]) is None
@@ -48,9 +92,9 @@ def test_there_is_nothing_to_draw_before_the_first_crawl() -> None:
 
 @given(POSITIVE, POSITIVE, st.floats(0, 1e12), POSITIVE | st.just(math.nan))
 def test_any_beliefs_can_be_drawn(value: float, rate: float, age: float, price: float) -> None:
-    source = Source(id=1, url="https://a.example/")
-    progress = Progress(source=1, last=1e9, value=value, value_sd=value, rate=rate, rate_sd=rate)
-    svg = index_chart(explain(source, progress, 1e9 + age, Circumstances(price=price)))
+    ranker = closed(1e9, value, rate)
+    ranker.step_s = 3600.0
+    svg = drawn(ranker, 1e9 + age, price)
     if svg is not None:
         well_formed(svg)
 

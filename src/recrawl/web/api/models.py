@@ -277,6 +277,8 @@ class ExplanationOut(Record):
     due: float | None
     held_back: list[HeldOut]
     clicks: int
+    form: str
+    reasons: dict[str, float | None]
 
     @classmethod
     def of(cls, found: Explanation, clicks: int) -> ExplanationOut:
@@ -295,6 +297,8 @@ class ExplanationOut(Record):
             crossing_age=finite(found.crossing_age_s),
             held_back=[HeldOut(until=finite(each.until), reason=each.reason) for each in found.held_back],
             clicks=clicks,
+            form=found.form,
+            reasons={name: finite(number) for name, number in found.reasons.items()},
             **{name: finite(getattr(found, name)) for name in same},
         )
 

@@ -167,7 +167,7 @@ def clock_ticks(start: float, end: float) -> list[tuple[float, str]]:
     first = math.ceil(start / step) * step
     count = int((end - first) / step) + 1
     shape = "%H:%M:%S" if step < 60 else "%H:%M" if step < 86400 else "%d %b" if step < 7776000 else "%b %Y"
-    return [(at, _moment(at, shape)) for at in (first + k * step for k in range(min(count, 12)))]
+    return [(at, moment(at, shape)) for at in (first + k * step for k in range(min(count, 12)))]
 
 
 def age_ticks(end: float) -> list[tuple[float, str]]:
@@ -176,7 +176,8 @@ def age_ticks(end: float) -> list[tuple[float, str]]:
     return [(k * step, show_duration(k * step) if k else "0") for k in range(int(end / step) + 1)]
 
 
-def _moment(at: float, shape: str) -> str:
+def moment(at: float, shape: str) -> str:
+    """A Unix time as text, in UTC; empty where no calendar has it."""
     try:
         return datetime.fromtimestamp(at, UTC).strftime(shape)
     except (OverflowError, ValueError, OSError):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
+from recrawl.crawl.explanation import reasons_in_words
 from recrawl.crawl.text import visible
 from recrawl.errors import ParameterError
 from recrawl.store.base import Source
@@ -26,7 +27,14 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
         if view is None:
             return pages.problem(request, 404, f"There is no source {id}. It may have been removed.")
         return pages.page(
-            request, "source.html.j2", status, view=view, charts=_charts(desk, view), error=error, terms=_terms(view)
+            request,
+            "source.html.j2",
+            status,
+            view=view,
+            charts=_charts(desk, view),
+            reasons=reasons_in_words(view.found),
+            error=error,
+            terms=_terms(view),
         )
 
     def done(request: Request, id: int, act: Callable[[Source], None], words: str, to: str = "") -> Response:
@@ -76,7 +84,7 @@ def _charts(desk: Desk, view: OneSource) -> dict[str, object]:
     crawls = view.crawls
     times = [crawl.at for crawl in crawls]
     return {
-        "index": index_chart(view.found),
+        "index": index_chart(view.found, view.index),
         "crawls": crawl_chart(crawls[:100], desk.now()),
         "value": belief_chart(
             "Believed value", times, [crawl.value for crawl in crawls], [crawl.value_sd for crawl in crawls]

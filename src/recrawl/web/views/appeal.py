@@ -1,18 +1,19 @@
 """What readers' clicks did to a source's cadence, worked out from what the crawler keeps of it.
 
-The crawler believes a source whose items draw a times the clicks of the average item, fading at μ, to have the value
-aΛ/μ and the rate μ. Without clicks it would be Λ/μ₀ and μ₀, with the half-life of the settings; both meet the present
-price at an age that is known in closed form, and the sentence says both.
+The crawler believes the items of a source to be worth a times an average item, where they draw a times its clicks, and
+to fade as those clicks do. Without clicks a would be 1 and the half-life the owner's or the settings'. The policy is
+asked for both when its index meets the present price, and the sentence says both.
 """
 
 from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 
 from recrawl.crawl.explanation import Explanation
-from recrawl.kernels.continuous_index import age_at_price
+from recrawl.policies.contract import Readers
 from recrawl.store.base import ClickTotals, Progress, Source
 from recrawl.units import show_duration
 from recrawl.web.desk import Desk
@@ -38,34 +39,22 @@ def effect(desk: Desk, source: Source, progress: Progress, found: Explanation, c
 
 def appeal(desk: Desk, source: Source, progress: Progress) -> tuple[float, float] | None:
     """Clicks per item compared with the catalogue's mean, and their half-life in seconds; None if not known."""
-    from recrawl.config.live_policies import LEARNED
-    from recrawl.policies.contract import Readers
-    from recrawl.policies.remembering import parted
-    from recrawl.wiring import make_policy
-
-    shared = parted(desk.store.shared() or b"").get(LEARNED)
-    belief = parted(progress.belief).get(LEARNED)
-    if shared is None or belief is None or progress.last is None:
+    if progress.last is None:
         return None
-    policy = make_policy(desk.config, LEARNED)
-    policy.start(1, desk.now(), labels=[source.url])
-    ids = np.array([0])
-    policy.load_shared(shared)
-    if source.half_life is not None:
-        policy.configure(ids, half_life=np.array([source.half_life]))
-    policy.load_rows(ids, [belief], np.array([progress.last]))
-    if not isinstance(policy, Readers):
+    ranking = desk.ranking([source], [progress])
+    if not isinstance(ranking.policy, Readers):
         return None
-    times, half_life = policy.appeal(ids)
+    times, half_life = ranking.policy.appeal(np.array([ranking.numbers[source.id]]))
     known = math.isfinite(times[0]) and math.isfinite(half_life[0]) and times[0] > 0.0
     return (float(times[0]), float(half_life[0])) if known else None
 
 
 def _without_clicks(desk: Desk, source: Source, progress: Progress, times: float, price: float) -> float:
-    """The crossing age had nobody clicked."""
-    arrivals = progress.value * progress.rate / times
-    fading = math.log(2.0) / (source.half_life or desk.config.half_life_s)
-    return float(age_at_price(source.importance * arrivals / fading, fading, price, source.cost))
+    """The crossing age had nobody clicked: as worthy as an average item, fading as its owner or the settings say."""
+    assert progress.last is not None
+    half_life = source.half_life or desk.in_force().half_life_s
+    plain = msgspec.structs.replace(source, importance=source.importance / times, half_life=half_life)
+    return desk.ranking([plain], [progress]).standing(progress, desk.now(), price).meets - progress.last
 
 
 def _bounded(found: Explanation, age: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recrawl.crawl.explanation import Explanation, explain
+from recrawl.crawl.ranking import Standing
 from recrawl.store.base import Progress, Source, SourceState
 from recrawl.web.desk import SHORT_S, Desk
 
@@ -78,12 +79,15 @@ def catalogue(desk: Desk, choice: Choice) -> Catalogue:
 def rows(desk: Desk, sources: Sequence[Source]) -> list[Row]:
     """Sources with what is believed and planned, in the order given."""
     progress = {each.source: each for each in desk.store.progress([source.id for source in sources])}
-    return [row(desk, source, progress[source.id]) for source in sources if source.id in progress]
+    here = [source for source in sources if source.id in progress]
+    ranking = desk.ranking(here, list(progress.values()))
+    standings = ranking.standings(list(progress.values()), desk.now(), desk.price())
+    return [row(desk, source, progress[source.id], standings[source.id]) for source in here]
 
 
-def row(desk: Desk, source: Source, progress: Progress) -> Row:
+def row(desk: Desk, source: Source, progress: Progress, standing: Standing) -> Row:
     """One source."""
-    found = explain(source, progress, desk.now(), desk.circumstances(source.url))
+    found = explain(source, progress, desk.now(), desk.circumstances(source.url), standing)
     return Row(source, progress, found, cadence(found), health(source, progress, desk.now()))
 
 

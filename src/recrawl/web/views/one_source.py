@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from recrawl.crawl.explanation import Explanation, explain
+from recrawl.records import FloatArray
 from recrawl.store.base import ClickTotals, Crawl, Progress, Source, Version
 from recrawl.web.desk import Desk
 from recrawl.web.views.appeal import effect
@@ -21,6 +24,8 @@ class OneSource:
     source: Source
     progress: Progress
     found: Explanation
+    index: Callable[[FloatArray], FloatArray]
+    """What a fetch is worth at times from the last crawl on."""
     cadence_s: float
     health: Health
     crawls: list[Crawl]
@@ -38,12 +43,15 @@ def one_source(desk: Desk, id: int) -> OneSource | None:
     if source is None or progress is None:
         return None
     crawls = desk.store.crawls(source=id, limit=CRAWLS)
-    found = explain(source, progress, desk.now(), desk.circumstances(source.url), crawls[:10])
+    ranking, around = desk.ranking([source], [progress]), desk.circumstances(source.url)
+    standing = ranking.standing(progress, desk.now(), around.price)
+    found = explain(source, progress, desk.now(), around, standing, crawls[:10])
     clicks = desk.store.click_totals(id)
     return OneSource(
         source=source,
         progress=progress,
         found=found,
+        index=partial(ranking.curve, id),
         cadence_s=cadence(found),
         health=health(source, progress, desk.now()),
         crawls=crawls,

@@ -1,0 +1,148 @@
+"""Where sources stand in the ranking: the policy's own numbers, for people to see and check.
+
+Nothing is computed here a second time. `index` is the function the policy ranks by, `due` its own search on it, and
+the reasons are what it says of itself. What is added is one question it is never asked while crawling: when the index
+would meet the price if no maximum age came first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.policies.contract import Beliefs, Reason
+from recrawl.records import BoolArray, FloatArray, IntArray
+from recrawl.store.base import Progress
+
+NEAR = 1e-6
+"""An index this close below the price, relative to it, has met it: a search ends with a rounding error."""
+NEVER_S = 366 * 86400.0
+"""What is not met at this age, nor at ten times the age at which a source is due anyway, is never met."""
+UNPRICED = ("timer", "rule")
+"""Forms of sources that no index ranks and no price keeps waiting."""
+_PLACES, _HALVINGS = 24, 60
+
+
+class Ranker(Protocol):
+    """What is asked of a policy."""
+
+    def beliefs(self, ids: npt.ArrayLike) -> Beliefs:
+        """What it thinks of some sources."""
+        ...
+
+    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
+        """What it ranks them by at one time, or one time each, if they are not crawled before."""
+        ...
+
+    def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
+        """When that meets a price, or their maximum age is over, Unix seconds."""
+        ...
+
+    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+        """The numbers behind it."""
+        ...
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """One source in the ranking; NaN for what nobody knows. Without a price nothing is met, and nothing due.
+
+    Parameters
+        value, value_sd, rate, rate_sd: what is believed, per second, importance not included
+        index: what a fetch is worth now per unit of cost, as it is ranked
+        meets: when that is the price, Unix seconds; inf for never
+        due: when the policy takes it: then, or when its maximum age is over; whatever holds it is not considered
+        form, reasons: how the index comes about, and from which numbers
+    """
+
+    value: float = math.nan
+    value_sd: float = math.nan
+    rate: float = math.nan
+    rate_sd: float = math.nan
+    index: float = math.nan
+    meets: float = math.nan
+    due: float = math.nan
+    form: str = ""
+    reasons: dict[str, float] = {}
+
+
+NOWHERE = Standing()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """A policy at work, or as it stands in the store, and its number of every source it was told of."""
+
+    policy: Ranker
+    numbers: Mapping[int, int]
+
+    def standings(self, progress: Sequence[Progress], now: float, price: float) -> dict[int, Standing]:
+        """Of sources by the store's id; one that was never crawled, or is not known here, stands nowhere yet."""
+        known = [each for each in progress if each.last is not None and each.source in self.numbers]
+        if not known:
+            return {each.source: NOWHERE for each in progress}
+        ids = np.array([self.numbers[each.source] for each in known], np.int64)
+        last = np.array([each.last for each in known], np.float64)
+        believed, reasons = self.policy.beliefs(ids), self.policy.reasons(ids)
+        index = self.policy.index(ids, np.maximum(now, last))
+        due, meets = self._times(ids, last, price, np.array([each.form in UNPRICED for each in reasons]))
+        columns = (believed.value, believed.value_sd, believed.rate, believed.rate_sd, index, meets, due)
+        found = {
+            each.source: Standing(
+                value=value, value_sd=value_sd, rate=rate, rate_sd=rate_sd, index=worth, meets=met, due=when,
+                form=reason.form, reasons=dict(reason.numbers),
+            )
+            for each, reason, (value, value_sd, rate, rate_sd, worth, met, when) in zip(
+                known, reasons, zip(*(column.tolist() for column in columns), strict=True), strict=True
+            )
+        }  # fmt: skip
+        return {each.source: found.get(each.source, NOWHERE) for each in progress}
+
+    def standing(self, progress: Progress, now: float, price: float) -> Standing:
+        """Of one source."""
+        return self.standings([progress], now, price)[progress.source]
+
+    def curve(self, source: int, times: FloatArray) -> FloatArray:
+        """The index of a source at times from its last crawl on, if it is not crawled meanwhile."""
+        return self.policy.index(np.full(len(times), self.numbers[source], np.int64), times)
+
+    def _times(
+        self, ids: IntArray, last: FloatArray, price: float, unpriced: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """When each is due, and when its index meets the price; rules without an index need no price."""
+        if math.isnan(price):
+            return np.where(unpriced, self.policy.due(ids), math.nan), np.full(len(ids), math.nan)
+        due = self.policy.due(ids, price)
+        return due, np.where(unpriced, math.nan, self._meets(ids, last, due, price))
+
+    def _meets(self, ids: IntArray, last: FloatArray, due: FloatArray, price: float) -> FloatArray:
+        """When the index meets the price: when it is due, or, where the maximum age comes before that, later."""
+        meets = due.copy()
+        finite = np.isfinite(due)
+        early = np.flatnonzero(finite)[self.policy.index(ids[finite], due[finite]) < price * (1.0 - NEAR)]
+        if len(early):
+            meets[early] = self._later(ids[early], last[early], due[early], price)
+        return meets
+
+    def _later(self, ids: IntArray, last: FloatArray, due: FloatArray, price: float) -> FloatArray:
+        """Search on, at ages that grow geometrically, then by halves."""
+        age = np.maximum(due - last, 1.0)
+        steps = np.maximum(NEVER_S / age, 10.0)[:, None] ** np.linspace(0.0, 1.0, _PLACES)
+        places = last[:, None] + age[:, None] * steps
+        met = self.policy.index(np.repeat(ids, _PLACES), places.ravel()).reshape(places.shape) >= price
+        out, rows = np.full(len(ids), math.inf), np.flatnonzero(met.any(axis=1))
+        if not len(rows):
+            return out
+        first = np.argmax(met[rows], axis=1)
+        low, high = np.where(first > 0, places[rows, first - 1], due[rows]), places[rows, first]
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            above = self.policy.index(ids[rows], middle) >= price
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        out[rows] = high
+        return out
