@@ -56,9 +56,12 @@ def beliefs(store: Store, sources: Sequence[Source], config: Config) -> Catalogu
     """What is believed of these sources, as arrays."""
     import numpy as np
 
+    from recrawl.crawl.settings_note import in_force
     from recrawl.crawl.whatif import Catalogue
 
-    known = {each.source: (each.value, each.rate) for each in store.progress([each.id for each in sources])}
+    config = in_force(store, config)
+    progress = store.progress([each.id for each in sources])
+    known = {each.source: (each.value, each.rate) for each in progress if each.last is not None}
     pairs = np.array([known.get(each.id, (math.nan, math.nan)) for each in sources]).reshape(-1, 2)
     return Catalogue(
         value=pairs[:, 0] * np.array([each.importance for each in sources]),

@@ -78,8 +78,7 @@ def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision:
     """
     known = catalogue.known
     value, rate, cost = (array[known] for array in (catalogue.value, catalogue.rate, catalogue.cost))
-    bounds = catalogue.min_interval[known], catalogue.max_age[known]
-    price, interval = cadence(value, rate, budget, cost, *bounds, guess=guess, precision=precision)
+    price, interval = at_rest(catalogue, budget, guess, precision)
     captures, inflow = captured_per_time(value, rate, interval), catalogue.inflow[known]
     return Prospect(
         budget=budget,
@@ -92,6 +91,14 @@ def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision:
         interval=_over_all(interval, known),
         captures=_over_all(captures, known),
     )
+
+
+def at_rest(catalogue: Catalogue, budget: float, guess: float, precision: float) -> tuple[float, FloatArray]:
+    """The price at which a budget is spent, and how often each known source is fetched at it."""
+    known = catalogue.known
+    value, rate, cost = (array[known] for array in (catalogue.value, catalogue.rate, catalogue.cost))
+    bounds = catalogue.min_interval[known], catalogue.max_age[known]
+    return cadence(value, rate, budget, cost, *bounds, guess=guess, precision=precision)
 
 
 def movers(before: Prospect, after: Prospect, count: int) -> IntArray:

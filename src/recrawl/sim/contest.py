@@ -1,8 +1,9 @@
 """Policies side by side on what a web really published: the same items, the same budget, continuous time.
 
-A policy is given one token every 1/budget seconds and crawls at that moment. It sees what a feed would show: its
-latest `window` items. What it captures is the interest of the items it had not seen, faded since they were published;
-the backlog of a first visit teaches, and is not counted.
+A policy is given one token every 1/budget seconds and crawls at that moment. One that can run live is told what owners
+said of their sources, as it is there. It sees what a feed would show: its latest `window` items. What it captures is
+the interest of the items it had not seen, faded since they were published; the backlog of a first visit teaches, and
+is not counted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from recrawl.kernels.continuous_index import continuous_index
 from recrawl.learning.censoring import missed_items
 from recrawl.policies.base import RankedPolicy
-from recrawl.policies.contract import Policy
+from recrawl.policies.contract import LivePolicy, Policy
 from recrawl.records import FloatArray, Visits
 
 
@@ -28,6 +29,8 @@ class Publications:
         half_life_s: per source, time in which that halves
         window: per source, how many of the latest items it shows
         start, end: when the contest begins and ends, in seconds
+        max_age_s: per source, how old it may get; None for any age
+        labels: per source, its URL; None if it has none
     """
 
     times: list[FloatArray]
@@ -36,6 +39,8 @@ class Publications:
     window: FloatArray
     start: float
     end: float
+    max_age_s: FloatArray | None = None
+    labels: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.times)
@@ -72,10 +77,19 @@ class Result:
         return self.captured / max(self.fetches, 1)
 
 
+def _begin(policy: Policy, published: Publications) -> None:
+    """Start, with what a live program knows of its sources before the first crawl."""
+    count = len(published)
+    policy.start(count, published.start, labels=published.labels)
+    if isinstance(policy, LivePolicy):
+        terms = {"importance": published.interest, "half_life": published.half_life_s, "max_age": published.max_age_s}
+        policy.configure(np.arange(count), **terms)
+
+
 def compete(policy: Policy, published: Publications, budget_per_s: float) -> Result:
     """Run a policy over the whole contest."""
     count = len(published)
-    policy.start(count, published.start)
+    _begin(policy, published)
     last = np.full(count, -np.inf)
     captured, fetches, slot = 0.0, 0, 1.0 / budget_per_s
     for k in range(1, int((published.end - published.start) * budget_per_s) + 1):

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from made_up import NOW
+from recrawl.clock import ManualClock
 from recrawl.config import Config
+from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
+from recrawl.web.app import make_app
 from recrawl.wiring import recall
 from visitor import Visitor
 
@@ -35,8 +38,6 @@ class TestSources:
         assert (answer["total"], answer["pages"], len(answer["sources"])) == (12, 3, 5)
 
     def test_headers_are_never_told(self, store: SqliteStore, program: Visitor) -> None:
-        from recrawl.store.base import Source
-
         store.add([Source(url="https://a.example/", headers={"Authorization": "secret"})])
         for path in ("/api/v1/sources", "/api/v1/sources/1", "/api/v1/explain/1", "/api/v1/export", "/sources/1"):
             assert b"secret" not in program.get(path).body
@@ -80,6 +81,18 @@ class TestLooking:
         assert 0.0 < told["now"]["freshness"] < told["then"]["freshness"] < 1.0
         assert told["then"]["median_delay"] < told["now"]["median_delay"]
         assert told["movers"][0]["interval_then"] < told["movers"][0]["interval_now"]
+
+    def test_whatif_leaves_out_what_was_never_fetched(self, filled: SqliteStore, program: Visitor) -> None:
+        before = program.get("/api/v1/whatif").json
+        filled.add([Source(url="https://down.example/")])
+        crawl = Crawl(source=13, at=NOW, outcome="failed")
+        expected = Progress(source=13, failures=1, value=3.0, value_sd=1.0, rate=1e-5, rate_sd=0.0)
+        filled.commit(Batch(settlements=[Settlement(crawl=crawl, progress=expected)]))
+        after = Visitor(make_app(filled, Config(), ManualClock(NOW)), browser=False).get("/api/v1/whatif").json
+        assert (after["sources"], after["known"]) == (before["sources"] + 1, before["known"])
+        assert after["now"]["inflow"] == pytest.approx(before["now"]["inflow"])
+        told = program.get("/api/v1/sources/13").json
+        assert (told["value"], told["pace_per_day"], told["index"]) == (None, None, None)
 
     def test_status(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/status").json

@@ -7,9 +7,13 @@ import pytest
 from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config, Fetching
+from recrawl.crawl.settings_note import leave_settings
 from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
+from recrawl.web.desk import Desk
+from recrawl.web.views.hindsight import rules
+from recrawl.wiring import make_policy
 from visitor import Visitor
 
 PAGES = (
@@ -258,6 +262,18 @@ class TestWhatIf:
         answer = visitor.form("/whatif", {"budget": "60/day"})
         assert answer.status == 200
         assert re.search(r'<th scope="row">round robin</th><td class="number">[\d.]+ %</td>', answer.text)
+
+    def test_the_replay_runs_the_policy_that_runs_live(self, filled: SqliteStore, clock: ManualClock) -> None:
+        live = Config(half_life="3h", cold_start=0.25, objective="discovery")
+        leave_settings(filled, live)
+        desk = Desk(filled, Config(), clock)
+        ran, made = rules(desk)["recrawl"], make_policy(live)
+        for name in ("objective", "half_life", "cold_start"):
+            assert getattr(ran, name) == getattr(made, name), name
+        assert type(ran) is type(made)
+        leave_settings(filled, Config(policy="miniflux"))
+        desk.cached.forget()
+        assert set(rules(desk)) == {"miniflux", "round robin"}
 
     def test_a_replay_needs_history(self, store: SqliteStore, visitor: Visitor) -> None:
         store.add([Source(url="https://a.example/")])

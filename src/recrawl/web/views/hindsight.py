@@ -1,9 +1,10 @@
 """A replay over one's own history: what each rule would have captured of the items that really came.
 
-The items in the store say when each source published. The last stretch of that is played again: a policy starts
-knowing nothing, sees at each crawl only what the source listed then, and is given one fetch every 1/budget seconds. The
-budgets are the present one and the one asked about, each by the share of the sources that take part. All of it is
-bounded: the busiest sources, the latest items, so many fetches.
+The items in the store say when each source published. The last stretch of that is played again: a policy, the one that
+runs live with the settings in force among them, starts knowing nothing but what owners said, sees at each crawl only
+what the source listed then, and is given one fetch every 1/budget seconds. The budgets are the present one and the one
+asked about, each by the share of the sources that take part. All of it is bounded: the busiest sources, the latest
+items, so many fetches.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recrawl.config.live_policies import LEARNED
 from recrawl.policies import make
 from recrawl.policies.contract import Policy
 from recrawl.records import FloatArray
 from recrawl.sim.contest import Publications, compete
 from recrawl.web.desk import Desk
+from recrawl.wiring import make_policy
 
 LATEST = 5000
 """Items by which the busiest sources are found."""
@@ -28,7 +31,6 @@ MOST_FETCHES = 3000
 LEAST_ITEMS = 30
 WINDOW = 20
 """Items a source lists."""
-RULES = {"recrawl": "learned_whittle", "round robin": "round_robin"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ def hindsight(desk: Desk, budget: float) -> Hindsight | None:
     budgets = [desk.budget() * part, budget * part]
     there = _interest(published)
     lines = [
-        Line(rule, [compete(_policy(name, desk), published, each).captured / there for each in budgets])
-        for rule, name in RULES.items()
+        Line(rule, [compete(policy, published, each).captured / there for each in budgets])
+        for rule, policy in rules(desk).items()
     ]
     span = published.end - published.start
     count = sum(int(((times > published.start) & (times <= published.end)).sum()) for times in published.times)
@@ -86,10 +88,12 @@ def publications(desk: Desk, budget: float) -> Publications | None:
     return Publications(
         times=[np.sort(np.array(moments[id], dtype=np.float64)) for id in ids],
         interest=np.array([sources[id].importance for id in ids]),
-        half_life_s=np.array([sources[id].half_life or desk.config.half_life_s for id in ids]),
+        half_life_s=np.array([sources[id].half_life or desk.in_force().half_life_s for id in ids]),
         window=np.full(len(ids), float(WINDOW)),
         start=start,
         end=end,
+        max_age_s=np.array([sources[id].max_age or desk.in_force().max_age_s for id in ids]),
+        labels=[sources[id].url for id in ids],
     )
 
 
@@ -98,12 +102,11 @@ def _moments(desk: Desk, source: int) -> list[float]:
     return [item.first_seen if item.published is None else item.published for item in items]
 
 
-def _policy(name: str, desk: Desk) -> Policy:
-    return (
-        make(name, objective="ephemeral", half_life=desk.config.half_life_s)
-        if name == "learned_whittle"
-        else make(name)
-    )
+def rules(desk: Desk) -> dict[str, Policy]:
+    """The policy that runs live, made as it is there, and what it is compared with."""
+    config = desk.in_force()
+    name = "recrawl" if config.policy == LEARNED else config.policy
+    return {name: make_policy(config), "round robin": make("round_robin")}
 
 
 def _interest(published: Publications) -> float:

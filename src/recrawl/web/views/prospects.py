@@ -104,11 +104,12 @@ def known_beliefs(desk: Desk) -> Believed:
 
 
 def _believed(desk: Desk) -> Believed:
-    found, config = desk.store.believed(), desk.config
-    ids, importance, cost, value, rate, max_age = (
+    found, config = desk.store.believed(), desk.in_force()
+    ids, importance, cost, believed, rate, max_age, last = (
         np.asarray(column)
-        for column in (found.ids, found.importance, found.cost, found.value, found.rate, found.max_age)
+        for column in (found.ids, found.importance, found.cost, found.value, found.rate, found.max_age, found.last)
     )
+    value = np.where(np.isnan(last), np.nan, believed)
     return Believed(
         ids,
         Catalogue(
@@ -118,7 +119,7 @@ def _believed(desk: Desk) -> Believed:
             min_interval=np.full(len(ids), config.politeness.min_interval_s),
             max_age=np.where(np.isfinite(max_age), max_age, config.max_age_s),
         ),
-        np.where(rate > 0.0, value * rate, value),
+        rate if config.objective == "freshness" else np.where(rate > 0.0, value * rate, value),
     )
 
 
