@@ -29,7 +29,11 @@ from recrawl.units import show_duration
 
 INTERVALS = "90 % of the lognormal law with this mean and standard deviation"
 SOON_S = 1.0
-SAID_ALREADY = ("value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "due")
+USUAL = 0.15
+"""An hour that differs less from the mean is not worth a word."""
+SAID_ALREADY = (
+    "value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "half_life_s", "items_per_day", "due",
+)  # fmt: skip
 """Reasons that have fields of their own."""
 
 
@@ -301,9 +305,8 @@ def _beside(found: Explanation) -> str:
     said = found.reasons
     if found.form == "planned" and said.get("planned_rate_per_s", 0.0) > 0.0:
         return f", for which a fetch every {show_duration(1.0 / said['planned_rate_per_s'])} is planned,"
-    if found.form == "rhythm" and math.isfinite(said.get("profile_now", math.nan)):
-        return f", {said['profile_now']:.2g} times the usual at this hour,"
-    return ""
+    hour = said.get("profile_now", 1.0)
+    return f", {hour:.2g} times the usual at this hour," if abs(hour - 1.0) > USUAL else ""
 
 
 def _when(due: float, now: float) -> str:

@@ -5,7 +5,7 @@ import pytest
 import rankers
 from rankers import standing
 from recrawl.crawl import explanation
-from recrawl.crawl.explanation import Circumstances, Explanation
+from recrawl.crawl.explanation import Circumstances, Explanation, reasons_in_words
 from recrawl.crawl.pace import arrivals_per_s, believed_pace, first_wait, pace_in_words
 from recrawl.policies.contract import Reason
 from recrawl.store.base import Crawl, Progress, Source
@@ -226,6 +226,22 @@ def test_a_rhythm_meets_the_price_when_its_busy_hours_begin():
     assert found.due == pytest.approx(midnight + 8 * HOUR, abs=1e-3)
     assert found.worth_at == pytest.approx(found.due)
     assert found.why.startswith("Due in 7h59m") or found.why.startswith("Due in 8h")
+
+
+def test_reasons_are_said_in_words_with_their_doubt():
+    found = told_by(rankers.planned(NOW - HOUR, 3.0, 8.0), price=1.0)
+    assert reasons_in_words(found) == [("change rate", "3 ± 1 a day"), ("planned rate", "8 a day")]
+    found = told_by(rankers.rhythmic(NOW - HOUR), price=3.0)
+    assert reasons_in_words(found) == [("profile now", "1"), ("items waiting", "2")]
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"), [(2.5, ", 2.5 times the usual at this hour, a fetch"), (1.1, "an hour a fetch")]
+)
+def test_an_unusual_hour_is_worth_a_word(profile, words):
+    ranker = rankers.rhythmic(NOW - HOUR)
+    ranker.reason.numbers["profile_now"] = profile
+    assert words in told_by(ranker, price=3.0).why
 
 
 def test_where_the_maximum_age_comes_first_the_crossing_is_searched_for_beyond_it():
