@@ -34,9 +34,8 @@ class FakeRanker:
     def beliefs(self, ids: npt.ArrayLike) -> Beliefs:
         return Beliefs(*(np.full(np.size(ids), each) for each in self.believed))
 
-    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
-        times = np.broadcast_to(np.asarray(now, np.float64), np.shape(ids))
-        return np.array([self.at(time - self.last, time) for time in times.tolist()])
+    def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
+        return np.full(np.size(ids), self.at(now - self.last, now))
 
     def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
         """The first step at which the index has met the price, then by halves within it; or the maximum age."""
@@ -50,7 +49,7 @@ class FakeRanker:
             low, high = (low, middle) if self.at(middle, self.last + middle) >= (price or 0.0) else (middle, high)
         return np.full(np.size(ids), self.last + (min(high, self.max_age) if met else self.max_age))
 
-    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+    def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         return [self.reason] * np.size(ids)
 
 

@@ -161,10 +161,10 @@ def test_says_what_it_can_and_nan_for_the_rest(name: str) -> None:
     assert math.isnan(policy.price) or policy.price >= 0.0
     lived(policy, NOW, 30)
     now = NOW + 31 * HOUR
-    for column in (policy.index(EVERYBODY, now), policy.due(EVERYBODY), policy.index(EVERYBODY, now + EVERYBODY)):
+    for column in (policy.index(EVERYBODY, now), policy.due(EVERYBODY), policy.due(EVERYBODY, 0.5)):
         assert column.shape == (SOURCES,)
         assert column.dtype == np.float64
-    reasons = policy.reasons([3, 4])
+    reasons = policy.reasons([3, 4], now)
     assert len(reasons) == 2
     assert all(reason.form for reason in reasons)
     survey = policy.survey(math.nan, now)
@@ -180,7 +180,7 @@ def test_looking_changes_nothing(name: str) -> None:
     for hour in range(1, 40):
         now = NOW + hour * HOUR
         looked.index(EVERYBODY, now + 5 * DAY), looked.due(EVERYBODY), looked.due(EVERYBODY, 0.5)
-        looked.reasons(EVERYBODY), looked.survey(math.nan, now), looked.rows(EVERYBODY), looked.shared()
+        looked.reasons(EVERYBODY, now), looked.survey(math.nan, now), looked.rows(EVERYBODY), looked.shared()
         chosen = looked.choose(now, 2.0)
         np.testing.assert_array_equal(chosen, left.choose(now, 2.0))
         for each in (looked, left):

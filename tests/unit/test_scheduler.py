@@ -617,7 +617,7 @@ class TestExplaining:
             assert found.index == policy.index([number], clock.now())[0]
             assert found.price == scheduler.price
             assert found.due == pytest.approx(max(policy.due([number])[0], found.last + 1.0))
-            assert found.form == policy.reasons([number])[0].form
+            assert found.form == policy.reasons([number], clock.now())[0].form
             if found.worth_at < math.inf:
                 assert policy.index([number], found.worth_at)[0] == pytest.approx(found.price, rel=1e-4)
 

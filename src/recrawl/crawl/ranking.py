@@ -26,7 +26,7 @@ NEVER_S = 366 * 86400.0
 """What is not met at this age, nor at ten times the age at which a source is due anyway, is never met."""
 UNPRICED = ("timer", "rule")
 """Forms of sources that no index ranks and no price keeps waiting."""
-_PLACES, _HALVINGS = 24, 60
+_PLACES, _HALVINGS = 24, 30
 
 
 class Ranker(Protocol):
@@ -36,15 +36,15 @@ class Ranker(Protocol):
         """What it thinks of some sources."""
         ...
 
-    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
-        """What it ranks them by at one time, or one time each, if they are not crawled before."""
+    def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
+        """What it ranks them by at a time, if they are not crawled before."""
         ...
 
     def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
         """When that meets a price, or their maximum age is over, Unix seconds."""
         ...
 
-    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+    def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """The numbers behind it."""
         ...
 
@@ -81,16 +81,24 @@ class Ranking:
     policy: Ranker
     numbers: Mapping[int, int]
 
-    def standings(self, progress: Sequence[Progress], now: float, price: float) -> dict[int, Standing]:
-        """Of sources by the store's id; one that was never crawled, or is not known here, stands nowhere yet."""
+    def standings(
+        self, progress: Sequence[Progress], now: float, price: float, *, beyond: bool = False
+    ) -> dict[int, Standing]:
+        """Of sources by the store's id; one that was never crawled, or is not known here, stands nowhere yet.
+
+        Where the maximum age comes before the price is met, that is searched for `beyond`, which takes a while for
+        many, or said to be never.
+        """
         known = [each for each in progress if each.last is not None and each.source in self.numbers]
         if not known:
             return {each.source: NOWHERE for each in progress}
         ids = np.array([self.numbers[each.source] for each in known], np.int64)
         last = np.array([each.last for each in known], np.float64)
-        believed, reasons = self.policy.beliefs(ids), self.policy.reasons(ids)
-        index = self.policy.index(ids, np.maximum(now, last))
-        due, meets = self._times(ids, last, price, np.array([each.form in UNPRICED for each in reasons]))
+        believed, reasons = self.policy.beliefs(ids), self.policy.reasons(ids, now)
+        index = self.policy.index(ids, now)
+        due, meets = self._times(ids, price, np.array([each.form in UNPRICED for each in reasons]))
+        if beyond:
+            meets = self._searched(ids, last, due, meets, price)
         columns = (believed.value, believed.value_sd, believed.rate, believed.rate_sd, index, meets, due)
         found = {
             each.source: Standing(
@@ -105,26 +113,34 @@ class Ranking:
 
     def standing(self, progress: Progress, now: float, price: float) -> Standing:
         """Of one source."""
-        return self.standings([progress], now, price)[progress.source]
+        return self.standings([progress], now, price, beyond=True)[progress.source]
 
     def curve(self, source: int, times: FloatArray) -> FloatArray:
         """The index of a source at times from its last crawl on, if it is not crawled meanwhile."""
-        return self.policy.index(np.full(len(times), self.numbers[source], np.int64), times)
+        return self._index(np.full(len(times), self.numbers[source], np.int64), times)
 
-    def _times(
-        self, ids: IntArray, last: FloatArray, price: float, unpriced: BoolArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """When each is due, and when its index meets the price; rules without an index need no price."""
+    def _index(self, ids: IntArray, times: FloatArray) -> FloatArray:
+        """Of each source at a time of its own."""
+        out = np.empty(len(ids))
+        for at in np.unique(times).tolist():
+            mine = times == at
+            out[mine] = self.policy.index(ids[mine], at)
+        return out
+
+    def _times(self, ids: IntArray, price: float, unpriced: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """When each is due, and when its index meets the price, if before; rules without an index need no price."""
         if math.isnan(price):
             return np.where(unpriced, self.policy.due(ids), math.nan), np.full(len(ids), math.nan)
         due = self.policy.due(ids, price)
-        return due, np.where(unpriced, math.nan, self._meets(ids, last, due, price))
+        met = np.isfinite(due)
+        met[met] = self._index(ids[met], due[met]) >= price * (1.0 - NEAR)
+        return due, np.where(unpriced | np.isnan(due), math.nan, np.where(met, due, math.inf))
 
-    def _meets(self, ids: IntArray, last: FloatArray, due: FloatArray, price: float) -> FloatArray:
-        """When the index meets the price: when it is due, or, where the maximum age comes before that, later."""
-        meets = due.copy()
-        finite = np.isfinite(due)
-        early = np.flatnonzero(finite)[self.policy.index(ids[finite], due[finite]) < price * (1.0 - NEAR)]
+    def _searched(
+        self, ids: IntArray, last: FloatArray, due: FloatArray, meets: FloatArray, price: float
+    ) -> FloatArray:
+        """Where the maximum age comes first, when the price is met after it."""
+        early = np.flatnonzero(np.isinf(meets) & np.isfinite(due))
         if len(early):
             meets[early] = self._later(ids[early], last[early], due[early], price)
         return meets
@@ -134,7 +150,7 @@ class Ranking:
         age = np.maximum(due - last, 1.0)
         steps = np.maximum(NEVER_S / age, 10.0)[:, None] ** np.linspace(0.0, 1.0, _PLACES)
         places = last[:, None] + age[:, None] * steps
-        met = self.policy.index(np.repeat(ids, _PLACES), places.ravel()).reshape(places.shape) >= price
+        met = self._index(np.repeat(ids, _PLACES), places.ravel()).reshape(places.shape) >= price
         out, rows = np.full(len(ids), math.inf), np.flatnonzero(met.any(axis=1))
         if not len(rows):
             return out
@@ -142,7 +158,7 @@ class Ranking:
         low, high = np.where(first > 0, places[rows, first - 1], due[rows]), places[rows, first]
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            above = self.policy.index(ids[rows], middle) >= price
+            above = self._index(ids[rows], middle) >= price
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         out[rows] = high
         return out

@@ -155,16 +155,16 @@ class LivePolicy(Policy, Protocol):
         """
         ...
 
-    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
-        """What ranks each if it is not crawled before `now` (one time or one each); NaN where nobody can say."""
+    def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
+        """What ranks each if it is not crawled before `now`; NaN where nobody can say."""
         ...
 
     def due(self, ids: npt.ArrayLike, price: float | None = None) -> FloatArray:
         """When each is worth a crawl at the present price or another: Unix time, inf for never, NaN if unknown."""
         ...
 
-    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
-        """The numbers behind the index of each, for people."""
+    def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
+        """The numbers behind the index of each at `now`, for people."""
         ...
 
     def survey(self, price: float, now: float, min_interval: float = 0.0, delay: float = 0.0) -> Survey:

@@ -420,12 +420,11 @@ class LearnedCalendar(RankedPolicy):
         appeal, _, fading = self.mind.appeal(self._known(ids))
         return appeal, math.log(2.0) / fading
 
-    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
-        """The index of some sources, at one time or one each; of one never crawled, as if it had been when it became
-        known."""
+    def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
+        """The index of some sources; of one never crawled, as if it had been when it became known."""
         chosen, desk = self._known(ids), self.desk
         self._fresh(chosen)
-        age = np.maximum(np.asarray(now, np.float64) - desk.since[chosen], 0.0)
+        age = np.maximum(now - desk.since[chosen], 0.0)
         worth = desk.importance[chosen] * desk.value[chosen]
         return np.atleast_1d(np.asarray(continuous_index(worth, desk.rate[chosen], age, desk.cost[chosen])))
 
@@ -442,7 +441,7 @@ class LearnedCalendar(RankedPolicy):
         wait = np.minimum(crossing_age(worth, desk.rate[chosen], price, desk.cost[chosen]), desk.max_age[chosen])
         return desk.since[chosen] + np.where(desk.visited[chosen], wait, 0.0)
 
-    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+    def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """The numbers behind the index of each."""
         chosen, found = self._known(ids), self.beliefs(ids)
         columns = {

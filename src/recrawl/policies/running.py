@@ -107,7 +107,7 @@ class RunningPolicy(RankedPolicy):
         """When the maximum age of each is over."""
         return np.where(np.isneginf(self.last[ids]), self.since[ids], self.last[ids]) + self.max_age[ids]
 
-    def index(self, ids: npt.ArrayLike, now: npt.ArrayLike) -> FloatArray:
+    def index(self, ids: npt.ArrayLike, now: float) -> FloatArray:
         """Nobody can say, unless a subclass can."""
         return np.full(len(self._known(ids)), np.nan)
 
@@ -116,7 +116,7 @@ class RunningPolicy(RankedPolicy):
         chosen = self._known(ids)
         return np.where(np.isneginf(self.last[chosen]), self.since[chosen], np.nan)
 
-    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+    def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """There are no numbers behind it."""
         return [Reason("rule") for _ in self._known(ids)]
 

@@ -115,7 +115,7 @@ class TimerPolicy(RunningPolicy):
             return super().due(chosen, price)
         return np.minimum(self.date[chosen], self.overdue_at(chosen))
 
-    def reasons(self, ids: npt.ArrayLike) -> list[Reason]:
+    def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """The interval and the date it led to."""
         return [
             Reason("timer", {"interval_s": self.scale * float(self.interval[i]), "due": float(self.date[i])})
