@@ -248,9 +248,9 @@ class Visits:
 
     def __post_init__(self) -> None:
         ids = np.atleast_1d(np.asarray(self.ids))
-        if ids.ndim != 1 or (len(ids) and not np.issubdtype(ids.dtype, np.integer)):
+        if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
             raise ParameterError("ids", "whole numbers", repr(self.ids))
-        if len(np.unique(ids)) < len(ids):
+        if len(ids) > 1 and len(np.unique(ids)) < len(ids):
             raise ParameterError("ids", "distinct", ids.tolist())
         if not np.isfinite(self.now):
             raise ParameterError("now", "a finite time", self.now)

@@ -9,11 +9,12 @@ import heapq
 import math
 import random
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import msgspec
 
@@ -36,6 +37,8 @@ from recrawl.units import parse_duration
 from recrawl.wiring import make_budget, make_decider, owner
 
 Moment = float | datetime
+P = ParamSpec("P")
+T = TypeVar("T")
 ACCOUNTS_S = 60.0
 """Time between two lines of the price history, and two writes of the learner's shared record."""
 ASK_AGAIN_S = 1.0
@@ -44,6 +47,17 @@ EXPLAINED = 10
 """Fetches an explanation looks back on."""
 TERMS = ("importance", "half_life", "max_age", "cost", "tags", "memo")
 """What may be said about a key."""
+
+
+def _locked(method: Callable[Concatenate[Scheduler, P], T]) -> Callable[Concatenate[Scheduler, P], T]:
+    """Keep another thread's `flush` from looking meanwhile."""
+
+    @wraps(method)
+    def guarded(self: Scheduler, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return guarded
 
 
 class Scheduler:
@@ -130,7 +144,10 @@ class Scheduler:
         self._tried_at = now
         self._waiting = Batch()
         self._waiting_since = now
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._unscheduled: list[int] = []
+        """The policy's numbers of the last of them, which the decider has yet to write down."""
+        self._lock, self._writing = threading.RLock(), threading.Lock()
+        """The first for everything but the store, so that writing may go on in another thread; the second for that."""
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
 
     # -- the catalogue
@@ -153,6 +170,7 @@ class Scheduler:
         times: dict[str, Any] = {"half_life": half_life, "max_age": max_age}
         return self.add_many({key: times | {"importance": importance, "cost": cost, "tags": tags, "memo": memo}})[key]
 
+    @_locked
     def add_many(self, keys: Mapping[str, Mapping[str, Any]]) -> dict[str, bool]:
         """Take in keys with their terms, in one transaction; which of them are new.
 
@@ -194,6 +212,7 @@ class Scheduler:
         line.tags, line.memo = tuple(map(str, terms.get("tags", ()))), str(terms.get("memo", ""))
         return line
 
+    @_locked
     def remove(self, key: str) -> bool:
         """Forget a key; whether it was there."""
         line = self._store.source(str(key))
@@ -206,6 +225,7 @@ class Scheduler:
             self._decider.give_back([intent], self.clock.now())
         return True
 
+    @_locked
     def refresh(self) -> bool:
         """Follow what others edited in the catalogue meanwhile (`recrawl add`, the web page); whether there was any."""
         revision = self._store.revision()
@@ -224,10 +244,14 @@ class Scheduler:
         number = self._decider.number(str(key))
         return None if number is None else self._decider.source(number)
 
+    @_locked
     def progress(self, key: str) -> Progress | None:
         """What fetching a key has led to so far, its validators included; None for one that is not there."""
         number = self._decider.number(str(key))
-        return None if number is None else self._decider.progress(number)
+        if number is None:
+            return None
+        self._write_down()
+        return self._decider.progress(number)
 
     def explain(self, key: str) -> Explanation:
         """Why and when a key is handed out, in the very numbers it is ranked by; `why` is all of it in a sentence."""
@@ -262,6 +286,7 @@ class Scheduler:
 
     # -- scheduling
 
+    @_locked
     def due(self, limit: int | None = None) -> list[str]:
         """The keys to fetch now, most wanted first, as far as the budget goes; empty if it is to be waited."""
         now, dearest = self.clock.now(), self._decider.dearest()
@@ -310,6 +335,7 @@ class Scheduler:
         self._purse.spend(requests)
         return True
 
+    @_locked
     def heed(self, key: str, status: int, retry_after: str | None = None) -> float:
         """Tell the status of an answer from the host of a key (with `scope="url"`: of the key itself).
 
@@ -326,8 +352,7 @@ class Scheduler:
             return 0.0
         self._decider.heed(str(key), now)
         self._free_at(until)
-        with self._lock:
-            self._waiting.holds += self._slots.drain_holds()
+        self._waiting.holds += self._slots.drain_holds()
         return until - now
 
     def held_s(self, key: str) -> float:
@@ -351,7 +376,8 @@ class Scheduler:
         error: str = "",
         answer: Answer = NO_ANSWER,
     ) -> Crawl:
-        """Say what a fetch brought; returns its line in the log.
+        """Say what a fetch brought; returns its line in the log, to which what is believed then is added when it is
+        written.
 
         Parameters
             changed: whether a page differed from the last fetch (on a first one, whatever it is, only the baseline)
@@ -386,9 +412,12 @@ class Scheduler:
                 answer=answer,
             )
             settled = settle_report(intent, told, now, terms)
-        del self._flying[str(key)]
-        return self._settle(intent, settled, now)
+        crawl = self._settle(intent, settled, now)
+        if now - self._waiting_since >= self._write_every_s:
+            self.flush()
+        return crawl
 
+    @_locked
     def release(self, key: str) -> None:
         """A key was not fetched after all: it is as wanted as before. What it cost is not given back."""
         intent = self._flying.pop(str(key), None)
@@ -417,6 +446,7 @@ class Scheduler:
         """Write what waits to be written. May be called from another thread than everything else."""
         with self._writing:
             with self._lock:
+                self._write_down()
                 batch, self._waiting = self._waiting, Batch()
                 self._waiting_since = self.clock.now()
             try:
@@ -448,27 +478,34 @@ class Scheduler:
 
     # -- what a report leads to
 
+    @_locked
     def _settle(self, intent: Intent, settled: Settled, now: float) -> Crawl:
-        (settlement,) = self._decider.absorb([intent.number], [settled], now)
+        del self._flying[intent.source.url]
+        (settlement,) = self._decider.take_in([intent.number], [settled], now)
         self._decider.leave_hosts([intent], now)
         self._free_at(settled.hold_until)
         self._tried = None
         self._requests += settlement.crawl.requests
         self._captured += settlement.crawl.captured
         self._errors += int(settlement.crawl.outcome in ("failed", "refused"))
-        with self._lock:
-            self._waiting.settlements.append(settlement)
+        self._waiting.settlements.append(settlement)
+        self._unscheduled.append(intent.number)
         if now - self._accounted >= ACCOUNTS_S:
             self._keep_accounts(now)
-        if now - self._waiting_since >= self._write_every_s:
-            self.flush()
         return settlement.crawl
+
+    def _write_down(self) -> None:
+        """Complete the settlements that came since the last time."""
+        if self._unscheduled:
+            self._decider.write_down(self._unscheduled, self._waiting.settlements[-len(self._unscheduled) :])
+            self._unscheduled = []
 
     def _free_at(self, moment: float) -> None:
         """Somebody may be due at that time who is not now."""
         if math.isfinite(moment):
             heapq.heappush(self._frees, moment)
 
+    @_locked
     def _keep_accounts(self, now: float) -> None:
         price = Price(
             at=now,
@@ -478,8 +515,7 @@ class Scheduler:
             captured=self._captured,
             errors=self._errors,
         )
-        with self._lock:
-            self._waiting.price, self._waiting.shared = price, self._decider.memory.shared()
+        self._waiting.price, self._waiting.shared = price, self._decider.memory.shared()
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
 
 

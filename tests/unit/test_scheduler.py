@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -512,6 +513,57 @@ class TestWriting:
         scheduler.flush()
         assert scheduler.unwritten == 0
         assert len(looking.crawls()) == len(KEYS)
+        looking.close()
+
+    def test_what_is_believed_is_known_before_it_is_written_and_written_as_it_is_known(
+        self, make: Make, clock: ManualClock, tmp_path: Path
+    ) -> None:
+        scheduler = make(budget="10/s", burst=10, write_every="1d")
+        scheduler.add_many({key: {} for key in KEYS})
+        for turn in range(4):
+            clock.advance(60.0)
+            crawls = [scheduler.report(key, changed=turn % 2 == 0) for key in scheduler.due()]
+        assert all(math.isnan(crawl.value) for crawl in crawls)
+        known = {key: scheduler.progress(key) for key in KEYS}
+        assert all(math.isfinite(crawl.value) for crawl in crawls)
+        scheduler.flush()
+        looking = open_store(str(tmp_path / "recrawl.db"))
+        for line, kept in zip(looking.sources(), looking.progress(), strict=True):
+            there = known[line.url]
+            assert there is not None
+            assert (kept.value, kept.rate, kept.due, kept.last) == (there.value, there.rate, there.due, clock.now())
+            assert kept.belief
+        looking.close()
+
+    def test_another_thread_may_write_while_reports_come(self, make: Make, clock: ManualClock, tmp_path: Path) -> None:
+        scheduler = make(budget="10/s", burst=10, min_interval="0s", write_every="1000d")
+        scheduler.add_many({key: {} for key in KEYS})
+        done, trouble, reports = threading.Event(), list[BaseException](), 0
+
+        def write() -> None:
+            try:
+                while not done.is_set():
+                    scheduler.flush()
+            except BaseException as error:
+                trouble.append(error)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        for turn in range(300):
+            clock.advance(1.0)
+            keys = scheduler.due()
+            reports += len(keys)
+            for key in keys:
+                scheduler.report(key, changed=turn % 3 == 0)
+        done.set()
+        writer.join()
+        scheduler.flush()
+        assert trouble == []
+        looking = open_store(str(tmp_path / "recrawl.db"))
+        crawls = looking.crawls(limit=10_000)
+        assert len(crawls) == reports > 500
+        assert all(math.isfinite(crawl.value) for crawl in crawls)
+        assert all(kept.belief and kept.last is not None for kept in looking.progress())
         looking.close()
 
     def test_they_are_not_lost_when_the_store_is_full(self, clock: ManualClock, tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ class Decider:
     def __init__(self, policy: LivePolicy, slots: Slots, terms: Terms, memory: Memory | None = None) -> None:
         self.policy, self.slots, self.terms = policy, slots, terms
         self.memory = memory or Memory({LEARNED: policy})
+        self._alone = slots.scope == "url"
+        """Every source is a host of its own: the policy needs no groups, and holds of hosts are those of sources."""
         self._sources: list[Source] = []
         self._progress: list[Progress] = []
         self._host: list[int] = []
@@ -63,6 +65,8 @@ class Decider:
         self._dearest = 1.0
         self.once = False
         """Fetch no source a second time."""
+        self._done: set[int] = set()
+        """Those it has fetched, then."""
         self._flying: set[int] = set()
         self._granted: dict[int, float] = {}
 
@@ -74,14 +78,15 @@ class Decider:
         for source in sources:
             self._enter(source, known.get(source.id) or Progress(source=source.id))
         urls = [source.url for source in self._sources]
-        self.policy.start(len(urls), now, groups=np.array(self._host, np.int64), labels=urls)
+        self.policy.start(len(urls), now, groups=self._groups_from(0), labels=urls)
         if shared is not None:
             self.memory.load_shared(shared)
         everyone = np.arange(len(urls))
         self._configure(everyone)
         self._recall(everyone)
         self._hold_back(everyone)
-        self._hold_hosts(list(range(len(self._keys))), now)
+        if not self._alone:
+            self._hold_hosts(list(range(len(self._keys))), now)
         for each in self._progress:
             each.belief = b""  # the policy has it now
 
@@ -104,27 +109,26 @@ class Decider:
         strangers = {key for key in map(self.slots.key_of, (s.url for s in fresh)) if not self._lives_here(key)}
         for source in fresh:
             self._enter(source, known.get(source.id) or Progress(source=source.id))
-        groups, urls = np.array(self._host[first:], np.int64), [source.url for source in fresh]
-        ids = self.policy.add(len(fresh), groups=groups, labels=urls)
+        urls = [source.url for source in fresh]
+        ids = self.policy.add(len(fresh), groups=self._groups_from(first), labels=urls)
         self._configure(ids)
         self._recall(ids)
-        self._hold_back(ids)
         self._respect(ids.tolist(), strangers, holds, now)
+        self._hold_back(ids)
         for number in ids.tolist():
             self._progress[number].belief = b""  # the policy has it now
 
     def _respect(self, numbers: list[int], strangers: set[str], holds: Iterable[Hold], now: float) -> None:
         """Spare the hosts of newcomers what others have asked of them."""
-        keys = {n: self._keys[self._host[n]] for n in numbers}
+        keys = {n: self._key(n) for n in numbers}
         for number, key in keys.items():
             progress = self._progress[number]
             if key in strangers and (progress.last is not None or progress.failures):
                 self.slots.visited(key, now)
         theirs = set(keys.values())
         self.slots.recall([hold for hold in holds if hold.host in theirs], now)
-        busy = [group for group in {self._host[n] for n in numbers} if self._host_free_at(group, now) > now]
-        if busy:
-            self._hold_hosts(busy, now)
+        if not self._alone:
+            self._hold_hosts([g for g in {self._host[n] for n in numbers} if self._host_free_at(g, now) > now], now)
 
     def knows(self, id: int) -> bool:
         """Whether a source is in the catalogue, by the store's id."""
@@ -133,7 +137,7 @@ class Decider:
     @property
     def hosts(self) -> int:
         """How many hosts (URLs, domains: the scope) the catalogue's sources are on."""
-        return len(self._residents)
+        return len(self._number) if self._alone else len(self._residents)
 
     def dismiss(self, ids: Iterable[int]) -> None:
         """Sources were removed from the catalogue."""
@@ -143,16 +147,20 @@ class Decider:
 
     def _leave(self, numbers: list[int]) -> None:
         for number in numbers:
-            url, group = self._sources[number].url, self._host[number]
+            url = self._sources[number].url
             if self._by_url.get(url) == number:
                 del self._by_url[url]
-            self._residents[group] -= 1
-            if not self._residents[group]:
-                del self._residents[group]
+            if not self._alone:
+                self._move_out(self._host[number])
             self._granted.pop(number, None)
         if numbers:
             self.policy.remove(np.array(numbers))
             self.memory.forget(numbers)
+
+    def _move_out(self, group: int) -> None:
+        self._residents[group] -= 1
+        if not self._residents[group]:
+            del self._residents[group]
 
     def _bury(self, numbers: Iterable[int]) -> None:
         """Forget what is known of removed sources, unless a visit to them is under way."""
@@ -186,7 +194,7 @@ class Decider:
     def held(self, now: float) -> list[float]:
         """When the holds of single sources and of hosts end that still stand, Unix seconds."""
         own = (self._own_hold(number) for number in self._number.values())
-        hosts = (self.slots.free_at(key) for key in self._keys)
+        hosts = (self.slots.free_at(key) for key in (self._by_url if self._alone else self._keys))
         return [until for until in (*own, *hosts) if now < until < math.inf]
 
     def ready(self, now: float) -> set[int]:
@@ -203,7 +211,7 @@ class Decider:
 
     def reachable(self, numbers: Iterable[int], by: float) -> bool:
         """Whether the host of any of these may be visited by a certain time."""
-        return any(n in self._flying or self.slots.free_at(self._keys[self._host[n]]) <= by for n in numbers)
+        return any(n in self._flying or self.slots.free_at(self._key(n)) <= by for n in numbers)
 
     # -- deciding
 
@@ -218,13 +226,17 @@ class Decider:
         price = self.policy.price
         intents = []
         for number, merit in zip(chosen.tolist(), index.tolist(), strict=True):
-            group = self._host[number]
-            self._busy[group] = self._busy.get(group, 0) + 1
             self._flying.add(number)
             source, progress = self._sources[number], self._progress[number]
-            intents.append(Intent(number, source, progress, self._keys[group], merit, price))
-        self._hold_hosts([self._host[n] for n in chosen.tolist()], now)
+            intents.append(Intent(number, source, progress, self._key(number), merit, price))
+        if not self._alone:
+            self._enter_hosts([self._host[n] for n in chosen.tolist()], now)
         return intents
+
+    def _enter_hosts(self, groups: list[int], now: float) -> None:
+        for group in groups:
+            self._busy[group] = self._busy.get(group, 0) + 1
+        self._hold_hosts(groups, now)
 
     def survey(self, price: float, now: float) -> Survey:
         """What the catalogue would spend at a price, within what politeness allows."""
@@ -248,13 +260,17 @@ class Decider:
 
     def visits_host(self, url: str) -> bool:
         """Whether any source is, or was, of the host of an URL."""
-        return self.slots.key_of(url) in self._group
+        return self._met(self.slots.key_of(url))
 
     def heed(self, url: str, now: float) -> None:
         """Politeness has something new to say about the host of an URL: keep to it from now on."""
-        group = self._group.get(self.slots.key_of(url))
-        if group is not None:
-            self._hold_hosts([group], now)
+        key = self.slots.key_of(url)
+        if self._alone:
+            number = self._by_url.get(key)
+            if number is not None:
+                self._hold_back(np.array([number]))
+        elif key in self._group:
+            self._hold_hosts([self._group[key]], now)
 
     # -- settling
 
@@ -263,24 +279,40 @@ class Decider:
         return self.absorb([visit.intent.number for visit in visits], [settle(v, self.terms) for v in visits], now)
 
     def absorb(self, numbers: list[int], settled: list[Settled], now: float) -> list[Settlement]:
-        """Take in what visits led to, whoever made them."""
+        """Take in what visits led to, whoever made them, and write it down."""
+        settlements = self.take_in(numbers, settled, now)
+        self.write_down(numbers, settlements)
+        return settlements
+
+    def take_in(self, numbers: list[int], settled: list[Settled], now: float) -> list[Settlement]:
+        """Go on with what visits led to; `write_down` has to come before it is stored."""
+        if self.once:
+            self._done.update(numbers)
+        self._keep_away(numbers, settled)  # in flight, which is when a hold is but a note to the policy
         self._teach(numbers, settled)
         for number, each in zip(numbers, settled, strict=True):
             self._take_over(number, each, now)
-        alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._here(n)]
-        if alive:
-            until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
-            self.policy.hold(np.array([n for n, _ in alive]), until)
         self._flying.difference_update(numbers)
         self._grant(numbers)
-        self._schedule(numbers)
-        settlements = [each.settlement for each in settled]
-        self._write_down(settlements)
         self._bury(numbers)
-        return settlements
+        return [each.settlement for each in settled]
+
+    def write_down(self, numbers: Sequence[int], settlements: Sequence[Settlement]) -> None:
+        """What is believed after crawls, when each source is due, and the learner's record of it, into what is stored.
+
+        For several crawls at once, as of now: it is the dearest part of a visit, and is needed only when it is stored.
+        """
+        self._schedule(numbers, [settlement.progress for settlement in settlements])
+        for each in settlements:
+            crawl, progress = each.crawl, each.progress
+            crawl.value, crawl.value_sd = progress.value, progress.value_sd
+            crawl.rate, crawl.rate_sd = progress.rate, progress.rate_sd
 
     def _teach(self, numbers: list[int], settled: list[Settled]) -> None:
         """Let the policy learn, as of when visits were made: they may have waited long to be settled."""
+        if len(numbers) == 1:
+            self._teach_together([(numbers[0], settled[0].lesson)], settled[0].settlement.crawl.at)
+            return
         told = sorted(zip(numbers, settled, strict=True), key=lambda each: each[1].settlement.crawl.at)
         begun = -math.inf
         together: list[list[tuple[int, Settled]]] = []
@@ -313,6 +345,13 @@ class Decider:
                 visits = Visits(ids, at, failed=np.ones(len(some), dtype=bool))
             self.policy.observe(visits)
 
+    def _keep_away(self, numbers: Iterable[int], settled: Iterable[Settled]) -> None:
+        """Hold sources as long as their visits ask for."""
+        alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._here(n)]
+        if alive:
+            until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
+            self.policy.hold(np.array([n for n, _ in alive]), until)
+
     def _take_over(self, number: int, settled: Settled, now: float) -> None:
         """Make what the visit led to the present state; a move onto a known URL retires the source instead."""
         settlement = settled.settlement
@@ -329,13 +368,16 @@ class Decider:
             settlement.events = [*settlement.events[:-1], source_event(source, "retired", settlement.crawl.at)]
             settled.hold_until = math.inf
         self._amend(number, source, now)
+        self._keep_away([number], [settled])
 
-    def _schedule(self, numbers: list[int]) -> None:
+    def _schedule(self, numbers: Sequence[int], progresses: Sequence[Progress]) -> None:
         """Write beliefs, due time and the learner's record into the progress of sources."""
+        if not numbers:
+            return
         ids = np.array(numbers)
         beliefs, due, rows = self.policy.beliefs(ids), self.policy.due(ids), self.memory.rows(ids)
         columns = zip(
-            numbers,
+            progresses,
             beliefs.value.tolist(),
             beliefs.value_sd.tolist(),
             beliefs.rate.tolist(),
@@ -344,8 +386,7 @@ class Decider:
             rows,
             strict=True,
         )
-        for number, value, value_sd, rate, rate_sd, when, row in columns:
-            progress = self._progress[number]
+        for progress, value, value_sd, rate, rate_sd, when, row in columns:
             progress.value, progress.value_sd, progress.rate, progress.rate_sd = value, value_sd, rate, rate_sd
             progress.due = max(when, progress.held_until)
             progress.belief = row
@@ -371,19 +412,11 @@ class Decider:
             now=now,
             mark=heard.mark,
         ).tolist()
-        if touched:
-            self._schedule(touched)
+        self._schedule(touched, [self._progress[number] for number in touched])
         schedules = [copy(self._progress[number]) for number in touched]
         for number in touched:
             self._progress[number].belief = b""
         return schedules
-
-    def _write_down(self, settlements: Iterable[Settlement]) -> None:
-        """What was believed after each crawl, into the log."""
-        for each in settlements:
-            crawl, progress = each.crawl, each.progress
-            crawl.value, crawl.value_sd = progress.value, progress.value_sd
-            crawl.rate, crawl.rate_sd = progress.rate, progress.rate_sd
 
     def forget_records(self, settlements: Iterable[Settlement]) -> None:
         """The learner's records have been stored: memory need not keep them."""
@@ -399,11 +432,20 @@ class Decider:
         number = len(self._sources)
         self._sources.append(source)
         self._progress.append(progress)
-        group = self._group_of(source.url)
-        self._host.append(group)
-        self._residents[group] = self._residents.get(group, 0) + 1
         self._number[source.id] = number
         self._by_url[source.url] = number
+        if not self._alone:
+            group = self._group_of(source.url)
+            self._host.append(group)
+            self._residents[group] = self._residents.get(group, 0) + 1
+
+    def _groups_from(self, first: int) -> IntArray | None:
+        """The policy's groups of sources from a number on."""
+        return None if self._alone else np.array(self._host[first:], np.int64)
+
+    def _key(self, number: int) -> str:
+        """What politeness knows the host of a source by."""
+        return self._sources[number].url if self._alone else self._keys[self._host[number]]
 
     def _group_of(self, url: str) -> int:
         key = self.slots.key_of(url)
@@ -413,8 +455,12 @@ class Decider:
             self._keys.append(key)
         return group
 
+    def _met(self, key: str) -> bool:
+        """Whether any source is, or was, of a host."""
+        return key in (self._by_url if self._alone else self._group)
+
     def _lives_here(self, key: str) -> bool:
-        return self._group.get(key) in self._residents
+        return self._met(key) and (self._alone or self._group[key] in self._residents)
 
     def _amend(self, number: int, source: Source, now: float) -> None:
         """A known source has a new line in the catalogue."""
@@ -424,7 +470,7 @@ class Decider:
             if self._by_url.get(before.url) == number:
                 del self._by_url[before.url]
             self._by_url[source.url] = number
-            if self._group_of(source.url) != self._host[number]:
+            if not self._alone and self._group_of(source.url) != self._host[number]:
                 self._reseat(number, now)
                 return
         terms = ("importance", "half_life", "max_age", "cost", "wanted")
@@ -481,14 +527,20 @@ class Decider:
             self.memory.load_rows(np.array(tried, np.int64), [each.belief for each in chosen], last)
 
     def _not_before(self, number: int, until: float) -> float:
-        return until if self._sources[number].state == "active" and not self.once else math.inf
+        if self._sources[number].state != "active" or number in self._done:
+            return math.inf
+        return self._with_host(number, until)
+
+    def _with_host(self, number: int, until: float) -> float:
+        """A hold of a source's own, and of its host where that has no other source."""
+        return max(until, self.slots.free_at(self._key(number))) if self._alone else until
 
     def _hold_back(self, ids: IntArray) -> None:
         """Paused and retired sources for ever, the others as long as their own holds stand."""
         if len(ids):
             numbers = ids.tolist()
-            active = [self._sources[n].state == "active" for n in numbers]
-            until = [self._own_hold(n) for n in numbers]
+            active = [self._sources[n].state == "active" and n not in self._done for n in numbers]
+            until = [self._with_host(n, self._own_hold(n)) for n in numbers]
             self.policy.hold(ids, np.where(active, until, math.inf))
 
     def _own_hold(self, number: int) -> float:
@@ -506,6 +558,9 @@ class Decider:
 
     def leave_hosts(self, intents: Sequence[Intent], now: float) -> None:
         """The requests of these are over: their hosts are free again as soon as politeness allows."""
+        if self._alone:
+            self._hold_back(np.array([i.number for i in intents if self.slots.free_at(i.host) > now], np.int64))
+            return
         groups = []
         for intent in intents:
             group = self._group[intent.host]
@@ -519,6 +574,8 @@ class Decider:
 
     def _hold_hosts(self, groups: list[int], now: float) -> None:
         """Hold hosts with as many requests in flight as they may have, and others until politeness allows."""
+        if not groups:
+            return
         distinct = sorted(set(groups))
         until = np.array([self._host_free_at(group, now) for group in distinct])
         self.policy.hold_groups(np.array(distinct, np.int64), until)

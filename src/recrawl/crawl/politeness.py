@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 
 from recrawl import units
 from recrawl.config import Politeness
+from recrawl.config.settings import Scope
 from recrawl.crawl import addresses
 from recrawl.store.base import Hold
 
@@ -87,6 +88,11 @@ class Slots:
     def __len__(self) -> int:
         """How many are remembered."""
         return len(self._slots)
+
+    @property
+    def scope(self) -> Scope:
+        """What shares a slot."""
+        return self._scope
 
     @property
     def delay_s(self) -> float:

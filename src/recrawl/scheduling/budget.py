@@ -36,7 +36,7 @@ def exact(argument: str, amount: Amount, *, positive: bool = False) -> Fraction:
         raise ParameterError(argument, expected, repr(amount)) from error
     if given < 0 or (positive and given == 0):
         raise ParameterError(argument, expected, repr(amount))
-    if not isinstance(amount, float):
+    if not isinstance(amount, float) or given.denominator == 1:
         return given
     simple = given.limit_denominator(10**9)
     return simple if abs(simple - given) <= given * _ROUNDING else Fraction(repr(float(amount)))
@@ -170,10 +170,14 @@ class TimedBucket(_Purse):
         """Let the clock reach `now`, in seconds."""
         moment = _nanoseconds(now)
         if moment > self._filled_ns:
-            income = (moment - self._filled_ns) * self._units(self._rate / NANOSECONDS)
+            income = (moment - self._filled_ns) * self._per_nanosecond()
             self._balance = min(self._balance + income, self._capacity)
             self._filled_ns = moment
             self._expire()
+
+    def _per_nanosecond(self) -> int:
+        """Units; whole, since the unit is chosen so."""
+        return self._rate.numerator * (self._scale // (self._rate.denominator * NANOSECONDS))
 
     def _expire(self) -> None:
         if self.run_out:
@@ -197,7 +201,7 @@ class TimedBucket(_Purse):
         price = self._price(cost)
         if price <= self._balance:
             return self._filled_ns / NANOSECONDS
-        per_ns = self._units(self._rate / NANOSECONDS)
+        per_ns = self._per_nanosecond()
         if price > self._capacity or per_ns == 0:
             return math.inf
         moment = self._filled_ns + -(-(price - self._balance) // per_ns)
@@ -212,7 +216,8 @@ class TimedBucket(_Purse):
 def _nanoseconds(now: float, argument: str = "now") -> int:
     if not math.isfinite(now):
         raise ParameterError(argument, "a finite time in seconds", now)
-    return int(Fraction(now) * NANOSECONDS)
+    whole, parts = float(now).as_integer_ratio()
+    return whole * NANOSECONDS // parts if whole >= 0 else -(-whole * NANOSECONDS // parts)
 
 
 class PriceController:

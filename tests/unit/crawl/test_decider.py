@@ -179,3 +179,84 @@ def test_a_source_that_moves_onto_one_that_somebody_else_crawls_is_retired(decid
     (settlement,) = decider.settle([visit], NOW + DELAY_S)
     assert settlement.source is not None
     assert (settlement.source.url, settlement.source.state) == ("https://a.example/1", "retired")
+
+
+# Where every source is a host of its own
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Decider:
+    """An empty catalogue of sources that share nothing, long after the start."""
+    config = Config(politeness=Politeness(scope="url", delay="10s", min_interval="0s"))
+    store = SqliteStore(tmp_path / "apart.db")
+    try:
+        return wiring.make_decider(config, store, Slots(config.politeness, START, random.Random(0)), START)
+    finally:
+        store.close()
+
+
+def visit(decider: Decider, at: float) -> list[int]:
+    """Fetch all that may be, as the pipeline does."""
+    intents = decider.choose(at, 10.0)
+    for intent in intents:
+        decider.slots.take(intent.host, at)
+        decider.slots.done(intent.host, at)
+    decider.leave_hosts(intents, at)
+    decider.settle([answered(intent, at) for intent in intents], at)
+    return sorted(intent.source.id for intent in intents)
+
+
+def test_sources_of_one_name_do_not_wait_for_each_other_and_each_for_its_own_delay(apart: Decider) -> None:
+    apart.admit([source(1), source(2)], NOW)
+    assert visit(apart, NOW) == [1, 2]
+    assert visit(apart, NOW + DELAY_S - 1.0) == []
+    assert visit(apart, NOW + DELAY_S) == [1, 2]
+    assert apart.hosts == 2
+
+
+def test_a_hold_of_a_source_s_own_host_stands_whatever_is_edited(apart: Decider) -> None:
+    apart.admit([source(1), source(2)], NOW)
+    url = source(1).url
+    apart.slots.answered(url, 503, "100", NOW)
+    apart.heed(url, NOW)
+    assert apart.visits_host(url)
+    assert not apart.visits_host("https://b.example/")
+    apart.admit([msgspec.structs.replace(source(1), state="paused")], NOW)
+    apart.admit([source(1)], NOW)
+    assert visit(apart, NOW + 50.0) == [2]
+    assert visit(apart, NOW + 101.0) == [1, 2]
+
+
+def test_holds_that_came_with_a_source_are_kept_to(apart: Decider) -> None:
+    hold = Hold(host=source(1).url, until=NOW + 100.0, reason="asked to wait")
+    apart.admit([source(1), source(2)], NOW, [past(1), past(2)], [hold])
+    assert visit(apart, NOW + 50.0) == [2]
+    assert visit(apart, NOW + 101.0) == [1, 2]
+
+
+def test_a_source_that_moves_stays_the_one_it_was(apart: Decider) -> None:
+    apart.admit([source(1)], NOW)
+    visit(apart, NOW)
+    number = apart.number(source(1).url)
+    apart.admit([msgspec.structs.replace(source(1), url="https://b.example/new")], NOW)
+    assert apart.number("https://b.example/new") == number
+    assert visit(apart, NOW + 1.0) == []
+    assert visit(apart, NOW + DELAY_S) == [1]
+
+
+def test_fetched_once_nothing_brings_a_source_back(apart: Decider) -> None:
+    apart.admit([source(1), source(2)], NOW)
+    apart.once = True
+    assert visit(apart, NOW) == [1, 2]
+    apart.slots.answered(source(1).url, 503, "100", NOW)
+    apart.heed(source(1).url, NOW)
+    assert visit(apart, NOW + 1000.0) == []
+
+
+def test_a_source_that_left_in_flight_is_free_of_its_host(apart: Decider) -> None:
+    apart.admit([source(1)], NOW)
+    intents = apart.choose(NOW, 1.0)
+    apart.dismiss([1])
+    apart.give_back(intents, NOW)
+    assert len(apart) == apart.hosts == 0
+    assert chosen(apart, NOW + 100.0) == []

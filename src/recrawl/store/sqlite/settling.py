@@ -42,7 +42,7 @@ _progress_values = as_row(Progress, without="source")
 
 def write(connection: sqlite3.Connection, batch: Batch) -> None:
     """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
-    settlements = _of_sources_still_there(connection, batch.settlements)
+    settlements = _of_sources_still_there(connection, batch.settlements) if batch.settlements else []
     _write_ahead(connection, batch)
     connection.executemany(_CRAWL, [_crawl_row(s.crawl) for s in settlements])
     _write_progress(connection, chain(batch.progress, (s.progress for s in settlements)))
@@ -70,6 +70,8 @@ def _there(connection: sqlite3.Connection, sources: list[int]) -> set[int]:
 
 
 def _write_ahead(connection: sqlite3.Connection, batch: Batch) -> None:
+    if not batch.items:
+        return
     there = _there(connection, [item.source for item in batch.items])
     kept = [place for place, item in enumerate(batch.items) if item.source in there]
     _write_items(connection, [_item_row(batch.items[place]) for place in kept])
