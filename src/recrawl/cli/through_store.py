@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 
 from recrawl.clock import ManualClock
+from recrawl.config.live_policies import live_policy
 from recrawl.errors import ParameterError
 from recrawl.records import IntArray, Visits
 from recrawl.scheduler import Scheduler
-from recrawl.sim.comparison import OURS, Entry, Job
+from recrawl.sim.comparison import Entry, Job
 from recrawl.sim.replay import CrawlLog, replay
 from recrawl.sim.scenarios import DAY_S, Scenario, half_life_s
 from recrawl.sim.traces import Trace
@@ -37,9 +38,11 @@ def entries(chosen: Sequence[Entry]) -> list[Entry]:
 def check(chosen: Sequence[Entry]) -> None:
     """ParameterError if the live program cannot run one of those that are to go through the store."""
     for entry in chosen:
-        if entry.through_store and (entry.name != OURS or entry.options):
-            plain = replace(entry, through_store=False).label
-            raise ParameterError("a policy through the store", f"{OURS}, which the live program runs", repr(plain))
+        if not entry.through_store:
+            continue
+        live_policy("a policy through the store", entry.written)
+        if entry.scaled or entry.grouped:
+            raise ParameterError("a policy through the store", "neither scaled nor grouped", repr(entry.written))
 
 
 def play(job: Job, trace: Trace) -> CrawlLog:
@@ -54,7 +57,7 @@ class StoredScheduler:
     soft_budget = False
 
     def __init__(self, job: Job) -> None:
-        self._terms = terms(job.scenario, job.budget)
+        self._terms = terms(job.scenario, job.budget) | {"policy": job.entry.written}
         self._held = ExitStack()
 
     def __enter__(self) -> Self:

@@ -71,11 +71,15 @@ class Entry:
         return cls(name, kept, through_store=kept != options)
 
     @property
+    def written(self) -> str:
+        """As one writes it."""
+        parts = [key if value is True else f"{key}={value}" for key, value in self.options]
+        return self.name + (f":{','.join(parts)}" if parts else "")
+
+    @property
     def label(self) -> str:
         """As one writes it, and whether it is played through the store."""
-        parts = [key if value is True else f"{key}={value}" for key, value in self.options]
-        written = self.name + (f":{','.join(parts)}" if parts else "")
-        return f"{written} through the store" if self.through_store else written
+        return f"{self.written} through the store" if self.through_store else self.written
 
     @property
     def scaled(self) -> bool:

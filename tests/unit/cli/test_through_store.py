@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from recrawl.cli.through_store import StoredScheduler, distinct
 from recrawl.errors import ContractError
 from recrawl.records import Visits
 from recrawl.scheduling.budget import TokenBucket
-from recrawl.sim.comparison import Entry, Job, run_job
+from recrawl.sim.comparison import Entry, Job, in_memory, run_job
 from recrawl.sim.scenarios import Kind, Scenario
 from recrawl.sim.traces import Trace
 
@@ -55,6 +56,14 @@ def test_it_learns_from_what_it_is_told(kind: Kind) -> None:
     crawls = np.bincount(log.ids, minlength=6)
     assert crawls.min() >= 1
     assert crawls[::2].sum() > 2 * crawls[1::2].sum()
+
+
+@pytest.mark.parametrize("written", ["round_robin", "stormcrawler_adaptive:filled"])
+def test_other_policies_that_run_live_crawl_as_they_do_in_memory(written: str) -> None:
+    entry = Entry.parse(written)
+    stored = through_store.play(Job(scenario(), 24.0, replace(entry, through_store=True)), trace(6))
+    memory = in_memory(Job(scenario(), 24.0, entry), trace(6))
+    assert stored.ids.tolist() == memory.ids.tolist()
 
 
 def test_it_is_scored_like_any_other_entry_and_leaves_nothing_behind(
