@@ -6,7 +6,7 @@ import ctypes
 import os
 import random
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 
 import structlog
@@ -24,7 +24,7 @@ from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.intents import Terms
 from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, WebhookOutlet
 from recrawl.crawl.pipeline import Crawler, Reading, Tempo
-from recrawl.crawl.politeness import Slots
+from recrawl.crawl.politeness import Slots, authority_of, domain_of
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.readers import Readers
@@ -34,6 +34,8 @@ from recrawl.crawl.transport import Transport
 from recrawl.policies.contract import LivePolicy
 from recrawl.policies.learned_calendar import LearnedCalendar
 from recrawl.policies.remembering import Memory
+from recrawl.policies.split import Split
+from recrawl.policies.trial import Trial
 from recrawl.policies.warming import warm_up
 from recrawl.store.base import Keep, Progress, Source, Store
 
@@ -66,17 +68,34 @@ def make_policy(config: Config, name: str | None = None) -> LivePolicy:
     )
 
 
-def make_decider(config: Config, store: Store, slots: Slots, now: float) -> Decider:
-    """A decider that goes on where the store left off."""
+def make_split(config: Config, trial: Trial) -> Split:
+    """The two policies of a trial as one."""
+    keys = [live_policy("policy", name) for name in trial.names]
+    named = keys if keys[0] != keys[1] else trial.names  # two kinds of one policy remember apart
+    parts = {key: make_policy(config, name) for key, name in zip(named, trial.names, strict=True)}
+    return Split(parts, trial, trial_host(config), config.budget_per_s, config.burst_requests)
+
+
+def trial_host(config: Config) -> Callable[[str], str]:
+    """What counts as one host in a trial: what shares a delay, and where every URL has its own, the host."""
+    by_domain = config.politeness.scope == "domain"
+    return lambda url: domain_of(authority_of(url)) if by_domain else authority_of(url)
+
+
+def make_decider(config: Config, store: Store, slots: Slots, now: float, split: Split | None = None) -> Decider:
+    """A decider that goes on where the store left off; with two policies at once if they are given."""
     slots.restore(store.holds(now))
-    decider = _new_decider(config, slots)
-    _warm_up(decider.policy, now)
+    decider = _new_decider(config, slots, split)
+    for policy in decider.memory.policies.values():
+        _warm_up(policy, now)
     decider.load(store.sources(), store.progress(), store.shared(), now)
     _say_what_is_not_used(decider.memory)
     return decider
 
 
-def _new_decider(config: Config, slots: Slots) -> Decider:
+def _new_decider(config: Config, slots: Slots, split: Split | None = None) -> Decider:
+    if split is not None:
+        return Decider(split, slots, make_terms(config), split.memory)
     policy = make_policy(config)
     return Decider(policy, slots, make_terms(config), Memory({live_policy("policy", config.policy): policy}))
 
@@ -144,6 +163,7 @@ def make_crawler(
     outlets: Outlets | None = None,
     tempo: Tempo | None = None,
     sweeps: bool = True,
+    split: Split | None = None,
 ) -> Crawler:
     """A crawler over a store, ready to run on an event loop. The store is claimed by the caller.
 
@@ -154,12 +174,13 @@ def make_crawler(
         outlets: where what is found goes; by default where the settings say
         tempo: how it paces itself; by default with as many visits at once, and the quiet hours, that the settings say
         sweeps: whether it drops what is past its time
+        split: two policies to compare, in place of the one of the settings
     """
     timer = clock or SystemClock()
     leave_settings(store, config)
     revision = store.revision()
     slots = Slots(config.politeness, timer.now(), random.Random())
-    decider = make_decider(config, store, slots, timer.now())
+    decider = make_decider(config, store, slots, timer.now(), split)
     budget = None if allotted else make_budget(config)
     purse = Purse(budget, timer)
     gate = GatedTransport(transport or HttpTransport(config.fetch, timer), budget, timer)
@@ -226,8 +247,10 @@ __all__: Sequence[str] = [
     "make_decider",
     "make_outlets",
     "make_policy",
+    "make_split",
     "make_tempo",
     "make_terms",
     "owner",
     "recall",
+    "trial_host",
 ]

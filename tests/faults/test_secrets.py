@@ -53,7 +53,7 @@ LOOKS: dict[str, list[str]] = {
     "backup": ["copy.db"], "store": ["copy", "recrawl.db", "other.db"], "export": ["-"], "import": ["urls.txt"],
     "remove": ["2", "--yes"],
 }  # fmt: skip
-OTHERS = {"demo", "run", "serve", "cluster", "reproduce", "replay", "synthweb"}
+OTHERS = {"demo", "run", "compare", "serve", "cluster", "reproduce", "replay", "synthweb"}
 PAGES = ("/", "/sources", "/sources/1", "/items", "/search?q=one", "/whatif", "/fleet", "/metrics", "/sources.opml",
          "/feed.atom", "/api", "/login", "/healthz", "/readyz")  # fmt: skip
 FEED = b"<rss version='2.0'><channel><title>t</title><item><guid>1</guid><title>one</title></item></channel></rss>"

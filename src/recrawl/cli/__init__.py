@@ -38,6 +38,7 @@ COMMANDS = {
     "doctor": "recrawl.cli.doctor",
     "config": "recrawl.cli.config",
     "run": "recrawl.cli.run_",
+    "compare": "recrawl.cli.compare",
     "serve": "recrawl.cli.serve",
     "cluster": "recrawl.cli.cluster",
     "reproduce": "recrawl.cli.reproduce",

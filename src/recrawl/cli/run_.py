@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recrawl.cli.live import Face
     from recrawl.config import Config
     from recrawl.crawl.pipeline import Crawler
+    from recrawl.policies.trial import Trial
     from recrawl.store.base import Store
 
 EXIT_INTERRUPTED = 130
@@ -80,8 +81,19 @@ def command(
     crawl(config, seconds, once=once, show=show, serve_port=serve_port)
 
 
-def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serve_port: int | None = None) -> None:
-    """Open the store, crawl, close it; with a port, show the web page meanwhile."""
+def crawl(
+    config: Config,
+    seconds: float | None,
+    *,
+    once: bool,
+    show: Face,
+    serve_port: int | None = None,
+    trial: Trial | None = None,
+) -> None:
+    """Open the store, crawl, close it; with a port, show the web page meanwhile.
+
+    A trial runs with both of its policies, and the store keeps how far it has got.
+    """
     from recrawl import logs, wiring
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
@@ -93,17 +105,22 @@ def crawl(config: Config, seconds: float | None, *, once: bool, show: Face, serv
         store.claim(wiring.owner(), clock.now())
         show.begin(config)
         _advise(store, once, show)
-        page = None
+        others = []
         if serve_port is not None:
             from recrawl.cli.serve import beside
 
-            page = beside(config, store, clock, serve_port)
+            others.append(beside(config, store, clock, serve_port))
         with _patience():
-            crawler = wiring.make_crawler(config, store, clock=clock)
+            split = None if trial is None else wiring.make_split(config, trial)
+            crawler = wiring.make_crawler(config, store, clock=clock, split=split)
+        if trial is not None:
+            from recrawl.cli.compare import kept
+
+            others.append(kept(trial, store, clock))
         wiring.install_event_loop()
         wiring.give_memory_back()
         until = None if seconds is None else clock.now() + seconds
-        asyncio.run(_crawl(crawler, until, once, show, page))
+        asyncio.run(_crawl(crawler, until, once, show, others))
     finally:
         store.close()
 
@@ -130,21 +147,19 @@ def _patience() -> Iterator[None]:
 
 
 async def _crawl(
-    crawler: Crawler, until: float | None, once: bool, show: Face, page: Coroutine[None, None, None] | None
+    crawler: Crawler, until: float | None, once: bool, show: Face, others: Sequence[Coroutine[None, None, None]]
 ) -> None:
     loop = asyncio.get_running_loop()
     interruption = _Interruption(crawler, show)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interruption)
-    showing = [asyncio.create_task(show.follow(crawler))]
-    if page is not None:
-        showing.append(asyncio.create_task(page))
+    beside = [asyncio.create_task(each) for each in (show.follow(crawler), *others)]
     try:
         await (crawler.run(once=once) if until is None else crawler.run(until, once=once))
     finally:
-        for task in showing:
+        for task in beside:
             task.cancel()
-        await asyncio.gather(*showing, return_exceptions=True)
+        await asyncio.gather(*beside, return_exceptions=True)
         show.end(crawler)
 
 

@@ -194,8 +194,10 @@ class LivePolicy(Policy, Protocol):
 class Readers(Protocol):
     """A policy that learns from what readers open."""
 
-    mark: int
-    """How far the record of clicks has been read."""
+    @property
+    def mark(self) -> int:
+        """How far the record of clicks has been read."""
+        ...
 
     def feedback(
         self,

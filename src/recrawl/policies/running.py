@@ -33,6 +33,8 @@ class RunningPolicy(RankedPolicy):
     """A ranked policy that can run live; see :class:`~recrawl.policies.contract.LivePolicy`."""
 
     fewest: ClassVar[int] = 0
+    own_visits: ClassVar[bool] = False
+    """Whether what it keeps answers to its own visits, so that another's would lead it astray."""
     kept: ClassVar[tuple[str, ...]] = ()
     """Attributes of one element per target that outlive a restart."""
     kept_once: ClassVar[tuple[str, ...]] = ()

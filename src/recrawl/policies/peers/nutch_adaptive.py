@@ -25,6 +25,7 @@ TRIES, RETRY, GONE_SLOWER, GONE_LONGEST = 3, DAY, 1.5, 90 * DAY
 class NutchAdaptive(TimerPolicy):
     """The adaptive schedule of Nutch with its default settings."""
 
+    own_visits: ClassVar[bool] = True
     kept: ClassVar[tuple[str, ...]] = (*TimerPolicy.kept, "modified")
     first_interval = 30 * DAY
 

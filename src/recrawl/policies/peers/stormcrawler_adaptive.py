@@ -7,6 +7,8 @@ the end.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from recrawl.policies.peers.timers import MINUTE, Published, TimerPolicy
@@ -18,6 +20,7 @@ ERRORS, RETRY = 3, 120 * MINUTE
 class StormcrawlerAdaptive(TimerPolicy):
     """The adaptive scheduler of StormCrawler with its default settings."""
 
+    own_visits: ClassVar[bool] = True
     first_interval = 1440 * MINUTE
     shortest, longest = 60 * MINUTE, 20160 * MINUTE
     decrease, increase = 0.5, 0.5
