@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 
+import msgspec
 import structlog
 
 from recrawl import policies
@@ -122,10 +123,11 @@ def recall(
     """The policy as it stands in the store, for some sources: what a crawler that began now would think of them.
 
     `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`). Nothing is claimed, compiled
-    ahead or written, and nobody waits for the crawler.
+    ahead or written, and nobody waits for the crawler. That somebody asked for a crawl at once is not considered.
     """
     decider = _new_decider(config, Slots(config.politeness, now, random.Random(0)))
-    decider.load(sources, map(copy, progress), store.shared(), now)
+    unasked = [msgspec.structs.replace(source, wanted=0.0) if source.wanted else source for source in sources]
+    decider.load(unasked, map(copy, progress), store.shared(), now)
     return decider.ranking()
 
 

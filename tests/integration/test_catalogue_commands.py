@@ -344,6 +344,12 @@ def test_whatif_compares_the_present_budget_with_others(crawled, said):
     assert "captured per hour" in said("whatif", "--budget", "2/h")
 
 
+def test_whatif_says_where_the_policy_knows_no_price(crawled, said):
+    Path("recrawl.toml").write_text('policy = "miniflux"\n')
+    assert said("whatif", "--budget", "2/h").startswith("the policy that runs (miniflux) knows no price")
+    assert "by the rule that runs" in said("explain", "busy")
+
+
 def test_vacuum_says_what_went(crawled, said, here):
     Path("recrawl.toml").write_text('[retention]\ncrawls = "1m"\n')
     assert as_json(said("vacuum", "--json"))["crawls"] == 3

@@ -119,7 +119,7 @@ def show(found: Explanation, now: float) -> None:
         *(("held back", f"{clean(each.reason, 300)} ({_for(each.until - now)})") for each in found.held_back),
         *((("note", clean(found.note, 500)),) if found.note else ()),
     ]  # fmt: skip
-    unknown = math.isnan(found.value) and math.isnan(found.index)
+    unknown = math.isnan(found.value)
     pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
     _show_crawls(found, now)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,11 +30,12 @@ HOUR_S = 3600.0
 def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool) -> None:
     """Compare the present budget with others: price, interest captured, how soon things are seen, and who gains.
 
-    Computed from what is believed now, in closed form; nothing is fetched. Requests for robots.txt and redirects are
-    not counted.
+    Computed from what is believed now, by the policy that runs; nothing is fetched. Requests for robots.txt and
+    redirects are not counted.
     """
     from recrawl.cli.economy import price_and_budget
     from recrawl.cli.showing import write_json
+    from recrawl.crawl.settings_note import in_force
     from recrawl.crawl.whatif import compare
     from recrawl.units import parse_rate
 
@@ -43,33 +43,24 @@ def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool
     config, now = settings(), time.time()
     with opened_store(config) as store:
         sources = store.sources(state="active", tag=tag)
-        catalogue = beliefs(store, sources, config)
+        config = in_force(store, config)
+        catalogue = beliefs(store, sources, config, now)
         present = price_and_budget(store, config, now)[1]
     prospects = compare(catalogue, [present, *asked])
     if as_json:
         write_json(as_fields(sources, catalogue, prospects))
     else:
-        _show(sources, catalogue, prospects, count)
+        _show(sources, catalogue, prospects, count, config.policy)
 
 
-def beliefs(store: Store, sources: Sequence[Source], config: Config) -> Catalogue:
-    """What is believed of these sources, as arrays."""
-    import numpy as np
+def beliefs(store: Store, sources: Sequence[Source], config: Config, now: float) -> Catalogue:
+    """What is believed of these sources by whoever crawls them, and how it would treat them."""
+    from recrawl.crawl.whatif import believed
+    from recrawl.wiring import recall
 
-    from recrawl.crawl.settings_note import in_force
-    from recrawl.crawl.whatif import Catalogue
-
-    config = in_force(store, config)
-    progress = store.progress([each.id for each in sources])
-    known = {each.source: (each.value, each.rate) for each in progress if each.last is not None}
-    pairs = np.array([known.get(each.id, (math.nan, math.nan)) for each in sources]).reshape(-1, 2)
-    return Catalogue(
-        value=pairs[:, 0] * np.array([each.importance for each in sources]),
-        rate=pairs[:, 1],
-        cost=np.array([each.cost for each in sources]),
-        min_interval=np.full(len(sources), config.politeness.min_interval_s),
-        max_age=np.array([each.max_age or config.max_age_s for each in sources]),
-    )
+    known = {each.source: each for each in store.progress([each.id for each in sources])}
+    progress = [known[each.id] for each in sources]
+    return believed(recall(config, store, sources, progress, now), sources, progress, config)
 
 
 def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect]) -> dict[str, Any]:
@@ -99,13 +90,19 @@ def _fields(each: Prospect) -> dict[str, float]:
     }
 
 
-def _show(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect], count: int) -> None:
+def _show(
+    sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect], count: int, policy: str
+) -> None:
     from recrawl.cli.console import console
     from recrawl.cli.showing import number, short, table
+    from recrawl.config.live_policies import LEARNED
     from recrawl.units import show_rate
 
     out = console()
     known = int(catalogue.known.sum())
+    if not known and policy != LEARNED:
+        out.print(f"the policy that runs ({policy}) knows no price, so nobody can say what another budget would change")
+        return
     if not known:
         out.print("nothing is known of any source yet: let `recrawl run` fetch them first")
         return

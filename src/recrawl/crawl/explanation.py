@@ -186,7 +186,7 @@ def _per_day(standing: Standing, objective: str) -> float:
 
 def _ceiling(source: Source, standing: Standing) -> float:
     """What a fetch is worth once the source is ripe; inf where that never ends."""
-    if math.isnan(standing.index):
+    if math.isnan(standing.index) or standing.form in UNPRICED:
         return math.nan
     bounded = standing.form != "planned" and standing.rate > 0.0
     return source.importance * standing.value / source.cost if bounded else math.inf
@@ -266,7 +266,7 @@ def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> 
         return "Due now: somebody asked for it to be fetched at once."
     if found.last is None:
         return _why_first(around)
-    if found.form in UNPRICED and math.isnan(found.index):
+    if found.form in UNPRICED:
         at_least = f"it is looked at every {show_duration(found.max_age_s)} at least"
         return f"Due {_when(found.due, now)}, by the rule that runs; {at_least}."
     if math.isnan(found.index):

@@ -1,19 +1,28 @@
-"""What another budget would change: the catalogue at rest at each budget, by the closed form of `kernels.cadence`.
+"""What another budget would change: the catalogue at rest at each budget, counted by the policy that runs.
 
-It answers from what is believed now: sources nobody has fetched yet are left out and counted. Only fetches of sources
-are counted; robots.txt, redirects and retries also spend budget, so a real crawler does a little less.
+It says how long it would leave each source alone at a price, as it does when a fleet's shards are asked for their
+demand; the price at which a budget is spent follows. It answers from what is believed now: sources nobody has fetched
+yet are left out and counted, and so is everything where the policy knows no price. Only fetches of sources are counted;
+robots.txt, redirects and retries also spend budget, so a real crawler does a little less.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from recrawl.kernels.cadence import cadence, captured_per_time, median_delay
+from recrawl.config import Config
+from recrawl.crawl.ranking import Ranking
+from recrawl.kernels.cadence import at_rest, captured_per_time, median_delay
+from recrawl.policies.contract import Priced
 from recrawl.records import BoolArray, FloatArray, IntArray
+from recrawl.store.base import Progress, Source
+
+PRECISION = 1e-6
+"""By how much a spend may miss its budget, as a share of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +35,7 @@ class Catalogue:
         cost: tokens per fetch
         min_interval: it is not fetched more often than this
         max_age: it is fetched this often whatever it is worth; inf for no such floor
+        intervals: how long the sources that are known are left alone at a price
     """
 
     value: FloatArray
@@ -33,6 +43,7 @@ class Catalogue:
     cost: FloatArray
     min_interval: FloatArray
     max_age: FloatArray
+    intervals: Callable[[float], FloatArray]
 
     @property
     def known(self) -> BoolArray:
@@ -45,6 +56,26 @@ class Catalogue:
         return np.where(self.rate > 0.0, self.value * self.rate, self.value)
 
 
+def believed(ranking: Ranking, sources: Sequence[Source], progress: Sequence[Progress], config: Config) -> Catalogue:
+    """What a policy believes of these sources, and how it would treat them; `progress` is in the same order."""
+    value, rate = np.full(len(sources), math.nan), np.full(len(sources), math.nan)
+    seen = np.array([each.last is not None for each in progress], np.bool_)
+    numbers = np.array([ranking.numbers[each.source] for each in progress], np.int64)
+    policy = ranking.policy
+    if isinstance(policy, Priced) and seen.any():
+        found = policy.beliefs(numbers[seen])
+        value[seen], rate[seen] = found.value, found.rate
+    known = numbers[np.isfinite(value) & np.isfinite(rate)]
+    return Catalogue(
+        value=value * np.array([each.importance for each in sources]),
+        rate=rate,
+        cost=np.array([each.cost for each in sources]),
+        min_interval=np.full(len(sources), config.politeness.min_interval_s),
+        max_age=np.array([each.max_age or config.max_age_s for each in sources]),
+        intervals=lambda price: policy.intervals(known, price) if isinstance(policy, Priced) else np.empty(0),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Prospect:
     """The catalogue at rest at one budget; per second and in seconds, arrays over all sources (NaN: unknown).
@@ -55,7 +86,7 @@ class Prospect:
         captured: interest captured per second
         inflow: interest there is to capture per second
         delay: half of the interest that appears is seen within this
-        unworthy: sources never worth a fetch at this price, looked at only because of their max age, if at all
+        unworthy: sources not worth a fetch at this price before their max age, looked at only because of it, if at all
         interval: time between two fetches of each source
         captures: interest captured per second from each source
     """
@@ -71,15 +102,20 @@ class Prospect:
     captures: FloatArray
 
 
-def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision: float = 1e-12) -> Prospect:
+def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision: float = PRECISION) -> Prospect:
     """The catalogue at rest at `budget` tokens per second.
 
     It is quicker with a `guess` of the price there, and where a spend within `precision` of the budget will do.
     """
     known = catalogue.known
-    value, rate, cost = (array[known] for array in (catalogue.value, catalogue.rate, catalogue.cost))
-    price, interval = at_rest(catalogue, budget, guess, precision)
-    captures, inflow = captured_per_time(value, rate, interval), catalogue.inflow[known]
+    value, rate, cost, inflow, shortest, longest = (
+        array[known]
+        for array in (
+            catalogue.value, catalogue.rate, catalogue.cost, catalogue.inflow, catalogue.min_interval, catalogue.max_age
+        )
+    )  # fmt: skip
+    price, interval = at_rest(catalogue.intervals, budget, cost, shortest, longest, guess, precision)
+    captures = captured_per_time(value, rate, interval)
     return Prospect(
         budget=budget,
         price=price,
@@ -87,18 +123,10 @@ def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision:
         captured=float(captures.sum()),
         inflow=float(inflow.sum()),
         delay=median_delay(inflow, interval),
-        unworthy=int(((value <= 0.0) | ((rate > 0.0) & (value <= price * cost))).sum()),
+        unworthy=int((interval >= longest).sum()),
         interval=_over_all(interval, known),
         captures=_over_all(captures, known),
     )
-
-
-def at_rest(catalogue: Catalogue, budget: float, guess: float, precision: float) -> tuple[float, FloatArray]:
-    """The price at which a budget is spent, and how often each known source is fetched at it."""
-    known = catalogue.known
-    value, rate, cost = (array[known] for array in (catalogue.value, catalogue.rate, catalogue.cost))
-    bounds = catalogue.min_interval[known], catalogue.max_age[known]
-    return cadence(value, rate, budget, cost, *bounds, guess=guess, precision=precision)
 
 
 def movers(before: Prospect, after: Prospect, count: int) -> IntArray:

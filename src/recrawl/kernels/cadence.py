@@ -1,7 +1,8 @@
 """How often each source is fetched at a price, and the price at which a budget is spent: the economy at rest.
 
 In continuous time a source is fetched whenever its index has reached the price λ, so its interval is its crossing age
-τ(λ) [tcns2018, (21)], but never shorter than its `min_interval` and never longer than its `max_age`::
+τ(λ) [tcns2018, (21)], whatever form its index has, but never shorter than its `min_interval` and never longer than its
+`max_age`::
 
     T_i(λ) = min(max(τ_i(λ), min_interval_i), max_age_i)
     spend(λ) = Σ_i C_i/T_i(λ)                       falls from Σ C/min_interval to Σ C/max_age as λ rises
@@ -16,6 +17,7 @@ Symbols: v value, r rate (per time), C cost, λ price, T interval (time).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -31,61 +33,42 @@ _PRECISION = 1e-12
 
 
 @njit(cache=True, nogil=True)
-def _fill(
-    price: float,
-    value: FloatArray,
-    rate: FloatArray,
-    cost: FloatArray,
-    shortest: FloatArray,
-    longest: FloatArray,
-    out: FloatArray,
-) -> float:
-    """Fill `out` with each source's interval at `price`; return what they spend per time unit."""
-    spend = 0.0
+def _fill(price: float, value: FloatArray, rate: FloatArray, cost: FloatArray, out: FloatArray) -> None:
+    """Fill `out` with each source's crossing age at `price`."""
     for i in range(len(out)):
-        age = age_at_price(value[i], rate[i], price, cost[i]) if value[i] > 0.0 else math.inf
-        interval = min(max(age, shortest[i]), longest[i])
-        out[i] = interval
-        spend += cost[i] / interval if interval > 0.0 else math.inf
-    return spend
+        out[i] = age_at_price(value[i], rate[i], price, cost[i]) if value[i] > 0.0 else math.inf
 
 
-@njit(cache=True, nogil=True)
-def _solve(
-    budget: float,
-    value: FloatArray,
-    rate: FloatArray,
-    cost: FloatArray,
-    shortest: FloatArray,
-    longest: FloatArray,
-    guess: float,
-    precision: float,
-    out: FloatArray,
+def spending_price(
+    spend: Callable[[float], float], budget: float, guess: float = 1.0, precision: float = _PRECISION
 ) -> float:
-    """The price between the ends at which the spend is `budget`, by regula falsi on logarithms (Illinois).
+    """The price at which a spend that falls with it is `budget`, by regula falsi on logarithms (Illinois).
 
-    `out` holds the intervals at that price in the end.
+    There must be one: a spend above the budget at price 0, and below it at a price large enough.
+
+    >>> round(spending_price(lambda price: 3.0 / price, 2.0), 9)
+    1.5
     """
     stride = 1e3 if guess == 1.0 else 1.1
     low = high = guess
-    upper = lower = _fill(guess, value, rate, cost, shortest, longest, out)
+    upper = lower = spend(guess)
     while lower > budget:
         low, upper = high, lower
         high *= stride
         stride = min(stride * stride, 1e3)
-        lower = _fill(high, value, rate, cost, shortest, longest, out)
+        lower = spend(high)
     while upper < budget and low > 1e-280:
         high, lower = low, upper
         low /= stride
         stride = min(stride * stride, 1e3)
-        upper = _fill(low, value, rate, cost, shortest, longest, out)
+        upper = spend(low)
     above, below = math.log(upper / budget), math.log(max(lower / budget, 1e-300))
     left, right, side = math.log(low), math.log(high), 0
     for step in range(_STEPS):
         middle = 0.5 * (left + right)
         if step % 3 < 2 and math.isfinite(above) and above > below:
             middle = (left * below - right * above) / (below - above)
-        excess = math.log(max(_fill(math.exp(middle), value, rate, cost, shortest, longest, out) / budget, 1e-300))
+        excess = math.log(max(spend(math.exp(middle)) / budget, 1e-300))
         if abs(excess) <= precision or right - left <= 1e-15 * abs(right):
             return math.exp(middle)
         if excess > 0.0:
@@ -96,9 +79,39 @@ def _solve(
             right, below = middle, excess
             above = 0.5 * above if side == -1 else above
             side = -1
-    price = math.exp(0.5 * (left + right))
-    _fill(price, value, rate, cost, shortest, longest, out)
-    return price
+    return math.exp(0.5 * (left + right))
+
+
+def at_rest(
+    intervals: Callable[[float], FloatArray],
+    budget: float,
+    cost: FloatArray,
+    shortest: FloatArray,
+    longest: FloatArray,
+    guess: float = 1.0,
+    precision: float = _PRECISION,
+) -> tuple[float, FloatArray]:
+    """The price at which `budget` per time unit is spent, and the interval of each source at it, inf for never.
+
+    `intervals` are the ages at which sources are worth a fetch at a price, whatever form their index has; they are kept
+    within the shortest and the longest.
+    """
+    most = np.maximum(longest, shortest)
+
+    def within(price: float) -> FloatArray:
+        return np.clip(intervals(price), shortest, most)
+
+    def spend(price: float) -> float:
+        with np.errstate(divide="ignore"):
+            return float((cost / within(price)).sum())
+
+    floor = float((cost / most).sum())
+    if floor >= budget:
+        return math.inf, most * (floor / budget)
+    if spend(0.0) <= budget:
+        return 0.0, within(0.0)
+    price = spending_price(spend, budget, guess if 0.0 < guess < math.inf else 1.0, precision)
+    return price, within(price)
 
 
 def cadence(
@@ -129,16 +142,13 @@ def cadence(
     }
     limit = float(checked("budget", budget, "finite and > 0", open_low=True))
     (values, rates, costs, shortest, longest), _ = aligned(names)
-    longest = np.maximum(longest, shortest)
-    columns = (values, rates, costs, shortest, longest)
-    interval = np.empty(len(values))
-    floor = float((costs / longest).sum())
-    if floor >= limit:
-        return math.inf, longest * (floor / limit)
-    if _fill(0.0, *columns, interval) <= limit:
-        return 0.0, interval
-    price = _solve(limit, *columns, guess if 0.0 < guess < math.inf else 1.0, precision, interval)
-    return price, interval
+
+    def intervals(price: float) -> FloatArray:
+        ages = np.empty(len(values))
+        _fill(price, values, rates, costs, ages)
+        return ages
+
+    return at_rest(intervals, limit, costs, shortest, longest, guess, precision)
 
 
 @njit(cache=True, nogil=True)

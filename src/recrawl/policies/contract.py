@@ -7,6 +7,7 @@ The live program needs a little more, in one piece that all its policies offer a
 
     Policy                start, choose, observe, add, remove, hold, release, beliefs ...
     └── LivePolicy        configure, index, due, reasons, survey, price; rows and shared, which outlive a restart
+    Priced                intervals                     for those that weigh targets against a price
     Readers               feedback, mark, appeal        for those that learn from readers' clicks
     Pooling               summary, adopt                for those that learn what a fleet has in common
 
@@ -187,6 +188,15 @@ class LivePolicy(Policy, Protocol):
 
     def load_shared(self, state: bytes) -> bool:
         """Go on from `shared`; False, and nothing done, if it cannot be used."""
+        ...
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """A policy that weighs targets against a price, so that what another budget would change can be said."""
+
+    def intervals(self, ids: npt.ArrayLike, price: float) -> FloatArray:
+        """How long each is left alone at a price, at no special hour, seconds; inf for one never worth it."""
         ...
 
 

@@ -441,6 +441,13 @@ class LearnedCalendar(RankedPolicy):
         wait = np.minimum(crossing_age(worth, desk.rate[chosen], price, desk.cost[chosen]), desk.max_age[chosen])
         return desk.since[chosen] + np.where(desk.visited[chosen], wait, 0.0)
 
+    def intervals(self, ids: npt.ArrayLike, price: float) -> FloatArray:
+        """How long sources are left alone at a price, at most their maximum age."""
+        chosen, desk = self._known(ids), self.desk
+        self._fresh(chosen)
+        worth = desk.importance[chosen] * desk.value[chosen]
+        return np.minimum(crossing_age(worth, desk.rate[chosen], price, desk.cost[chosen]), desk.max_age[chosen])
+
     def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """The numbers behind the index of each."""
         chosen, found = self._known(ids), self.beliefs(ids)

@@ -5,7 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from recrawl.crawl.whatif import Catalogue, compare, movers, prospect
+from recrawl.config import Config
+from recrawl.crawl.ranking import Ranking
+from recrawl.crawl.whatif import Catalogue, believed, compare, movers, prospect
+from recrawl.kernels.continuous_index import crossing_age
+from recrawl.policies.contract import Beliefs
+from recrawl.store.base import Progress, Source
 
 MU = math.log(2) / 43200
 
@@ -19,13 +24,19 @@ def catalogue(count=200, seed=0, **changes):
         "min_interval": np.full(count, 30.0),
         "max_age": np.full(count, 30 * 86400.0),
     }
-    return Catalogue(**{**columns, **changes})
+    columns |= changes
+    known = np.isfinite(columns["value"])
+
+    def intervals(price):
+        return crossing_age(*(columns[name][known] for name in ("value", "rate")), price, columns["cost"][known])
+
+    return Catalogue(**columns, intervals=intervals)
 
 
 @pytest.mark.parametrize("budget", [0.001, 0.01, 0.2])
 def test_spend_is_the_budget_and_no_other_cadence_captures_more(budget):
     sources = catalogue(min_interval=np.zeros(200), max_age=np.full(200, np.inf))
-    found = prospect(sources, budget)
+    found = prospect(sources, budget, precision=1e-12)
     assert found.spend == pytest.approx(budget, rel=1e-9)
 
     def captured(interval):
@@ -73,6 +84,45 @@ def test_movers_are_those_whose_capture_changes_most():
     change = np.abs(after.captures - before.captures)
     assert movers(before, after, 5).tolist() == np.argsort(-change)[:5].tolist()
     assert len(movers(before, before, 5)) == 0
+
+
+class Planner:
+    """A policy that gives every source the square root of its change rate, whatever else it is worth."""
+
+    change = np.array([1.0, 4.0, 9.0, 16.0]) / 86400
+
+    def beliefs(self, ids):
+        rate = self.change[ids]
+        return Beliefs(1 / rate, 0.1 / rate, rate, 0.1 * rate)
+
+    def intervals(self, ids, price):
+        return price / np.sqrt(self.change[ids])
+
+
+def seen(policy):
+    sources = [Source(id=10 + k, url=f"https://{k}.example/") for k in range(4)]
+    progress = [Progress(source=10 + k, last=1e9 if k != 2 else None) for k in range(4)]
+    return believed(Ranking(policy, {10 + k: k for k in range(4)}), sources, progress, Config())
+
+
+def test_the_policy_itself_says_how_often_it_would_fetch():
+    sources = seen(Planner())
+    assert sources.known.tolist() == [True, True, False, True]
+    found = prospect(sources, 7e-4)
+    assert found.spend == pytest.approx(7e-4, rel=1e-5)
+    assert (found.interval[0] / found.interval[[1, 3]]).tolist() == pytest.approx([2.0, 4.0])
+    assert found.interval[[0, 1, 3]].tolist() == pytest.approx(
+        [found.price / math.sqrt(each / 86400) for each in (1.0, 4.0, 16.0)]
+    )
+
+
+def test_where_the_policy_knows_no_price_nothing_is_said():
+    class Timer:
+        def beliefs(self, ids):
+            return Beliefs(*(np.ones(len(ids)) for _ in range(4)))
+
+    found = prospect(seen(Timer()), 0.1)
+    assert (found.captured, found.spend, found.unworthy) == (0.0, 0.0, 0)
 
 
 def test_a_hundred_thousand_sources_are_compared_at_once():

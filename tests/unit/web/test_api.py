@@ -11,6 +11,7 @@ from recrawl.config import Config
 from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
+from recrawl.web.views import prospects
 from recrawl.wiring import recall
 from visitor import Visitor
 
@@ -93,6 +94,18 @@ class TestLooking:
         assert after["now"]["inflow"] == pytest.approx(before["now"]["inflow"])
         told = program.get("/api/v1/sources/13").json
         assert (told["value"], told["pace_per_day"], told["index"]) == (None, None, None)
+
+    def test_of_a_very_large_catalogue_a_part_is_looked_at(
+        self, filled: SqliteStore, program: Visitor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = program.get("/api/v1/whatif?budget=80/day").json
+        monkeypatch.setattr(prospects, "MOST", 6)
+        part = Visitor(make_app(filled, Config(), ManualClock(NOW)), browser=False).get("/api/v1/whatif?budget=80/day")
+        assert (part.json["sources"], part.json["known"]) == (whole["sources"], whole["known"])
+        for name in ("now", "then"):
+            assert part.json[name]["budget"] == whole[name]["budget"]
+            assert part.json[name]["spend"] == pytest.approx(whole[name]["spend"], rel=1e-3)
+            assert part.json[name]["inflow"] == pytest.approx(whole[name]["inflow"], rel=0.6)
 
     def test_status(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/status").json

@@ -13,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from recrawl.crawl.explanation import Explanation
+from recrawl.crawl.ranking import UNPRICED
 from recrawl.records import FloatArray
 from recrawl.units import show_duration
 from recrawl.web.charts.frame import Frame, age_ticks, clock_ticks, moment
@@ -29,7 +30,7 @@ Index = Callable[[FloatArray], FloatArray]
 
 def index_chart(found: Explanation, index: Index) -> Markup | None:
     """The curve since the last crawl, with now and the crossing marked; None while there is nothing to draw."""
-    if found.last is None or not math.isfinite(found.index):
+    if found.last is None or not math.isfinite(found.index) or found.form in UNPRICED:
         return None
     by_hour, last, end = found.form == RHYTHM, found.last, _span(found)
     ages = _ages(last, end, by_hour)

@@ -1,14 +1,17 @@
-"""What another budget would change: computed in closed form from what is believed now, kept for a minute."""
+"""What another budget would change: computed from what is believed now by the policy that runs, kept for a minute.
+
+Of a very large catalogue some thousand sources are looked at, drawn evenly, with their share of the budget.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from recrawl.crawl.whatif import Catalogue, Prospect, movers, prospect
+from recrawl.crawl.whatif import Catalogue, Prospect, believed, movers, prospect
 from recrawl.kernels.cadence import captured_per_time
 from recrawl.records import FloatArray, IntArray
 from recrawl.store.base import Source
@@ -21,17 +24,28 @@ MOVERS = 15
 SPAN = 32.0
 """The slider goes from the present budget divided by this to it times this."""
 STEPS = 11
+MOST = 10_000
+"""Sources that are looked at."""
 PRECISION = 1e-4
 """By how much a spend may miss its budget, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Believed:
-    """The active catalogue as arrays, the id of each element, and how many items or changes a second it brings."""
+    """The active sources that are looked at, as arrays: the id of each, how many items or changes a second it brings.
+
+    `sources` is how many there are in all.
+    """
 
     ids: IntArray
     catalogue: Catalogue
     arrivals: FloatArray
+    sources: int
+
+    @property
+    def part(self) -> float:
+        """Of all sources, how many are looked at."""
+        return len(self.ids) / self.sources if len(self.ids) else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +66,7 @@ class WhatIf:
     `fresh_now` and `fresh_then` are the shares of time in which nothing new waits to be seen, over all known sources.
     """
 
+    policy: str
     sources: int
     known: int
     present: Prospect
@@ -64,18 +79,19 @@ class WhatIf:
 
 def what_if(desk: Desk, budget: float) -> WhatIf:
     """The present budget against another, both in requests per second."""
-    believed, now = known_beliefs(desk), desk.budget()
-    present = next(each for each in _curve(desk, believed) if each.budget == now)
-    chosen = _at(desk, believed, budget)
+    known, now = known_beliefs(desk), desk.budget()
+    present = next(each for each in _curve(desk, known) if each.budget == now)
+    chosen = _at(desk, known, budget)
     return WhatIf(
-        sources=len(believed.ids),
-        known=int(believed.catalogue.known.sum()),
+        policy=desk.in_force().policy,
+        sources=known.sources,
+        known=round(int(known.catalogue.known.sum()) / known.part),
         present=present,
         chosen=chosen,
-        fresh_now=freshness(believed, present),
-        fresh_then=freshness(believed, chosen),
-        curve=[(each.budget, share(each)) for each in _curve(desk, believed)],
-        movers=_movers(desk, believed, present, chosen),
+        fresh_now=freshness(known, present),
+        fresh_then=freshness(known, chosen),
+        curve=[(each.budget, share(each)) for each in _curve(desk, known)],
+        movers=_movers(desk, known, present, chosen),
     )
 
 
@@ -84,13 +100,18 @@ def share(found: Prospect) -> float:
     return found.captured / found.inflow if found.inflow > 0.0 else math.nan
 
 
-def freshness(believed: Believed, found: Prospect) -> float:
+def freshness(known: Believed, found: Prospect) -> float:
     """(1 − e^{−ΔT})/(ΔT), the share of an interval T before the first of what comes at rate Δ; the mean of it."""
-    known = np.isfinite(believed.arrivals) & np.isfinite(found.interval) & (believed.arrivals > 0.0)
-    if not known.any():
+    some = np.isfinite(known.arrivals) & np.isfinite(found.interval) & (known.arrivals > 0.0)
+    if not some.any():
         return math.nan
-    arrivals = np.maximum(believed.arrivals[known], SLOWEST)
-    return float(captured_per_time(1.0 / arrivals, arrivals, found.interval[known]).mean())
+    pace = np.maximum(known.arrivals[some], SLOWEST)
+    return float(captured_per_time(1.0 / pace, pace, found.interval[some]).mean())
+
+
+def arrivals(value: FloatArray, rate: FloatArray) -> FloatArray:
+    """Items or changes a second that beliefs stand for: v·r, or v itself where r = 0."""
+    return np.where(rate > 0.0, value * rate, value)
 
 
 def bounds(desk: Desk) -> tuple[float, float]:
@@ -104,31 +125,41 @@ def known_beliefs(desk: Desk) -> Believed:
 
 
 def _believed(desk: Desk) -> Believed:
-    found, config = desk.store.believed(), desk.in_force()
-    ids, importance, cost, believed, rate, max_age, last = (
-        np.asarray(column)
-        for column in (found.ids, found.importance, found.cost, found.value, found.rate, found.max_age, found.last)
-    )
-    value = np.where(np.isnan(last), np.nan, believed)
+    config, everyone = desk.in_force(), desk.store.believed()
+    ids = np.asarray(everyone.ids)
+    drawn = desk.store.sources(ids=ids[:: max(math.ceil(len(ids) / MOST), 1)].tolist())
+    found = {each.source: each for each in desk.store.progress([source.id for source in drawn])}
+    sources = [source for source in drawn if source.id in found]
+    progress = [found[source.id] for source in sources]
+    catalogue = believed(desk.ranking(sources, progress), sources, progress, config)
+    value = catalogue.value / np.array([source.importance for source in sources])
     return Believed(
-        ids,
-        Catalogue(
-            value=value * importance,
-            rate=rate,
-            cost=cost,
-            min_interval=np.full(len(ids), config.politeness.min_interval_s),
-            max_age=np.where(np.isfinite(max_age), max_age, config.max_age_s),
-        ),
-        rate if config.objective == "freshness" else np.where(rate > 0.0, value * rate, value),
+        ids=np.array([source.id for source in sources], np.int64),
+        catalogue=catalogue,
+        arrivals=catalogue.rate if config.objective == "freshness" else arrivals(value, catalogue.rate),
+        sources=len(ids),
     )
 
 
-def _at(desk: Desk, believed: Believed, budget: float) -> Prospect:
+def _prospect(known: Believed, budget: float, guess: float) -> Prospect:
+    """The whole catalogue at rest, by what is looked at of it."""
+    part = known.part
+    found = prospect(known.catalogue, budget * part, guess, PRECISION)
+    return replace(
+        found,
+        budget=budget,
+        spend=found.spend / part,
+        captured=found.captured / part,
+        inflow=found.inflow / part,
+        unworthy=round(found.unworthy / part),
+    )
+
+
+def _at(desk: Desk, known: Believed, budget: float) -> Prospect:
     """At any budget, starting from the prices of the curve."""
-    curve = [each for each in _curve(desk, believed) if 0.0 < each.price < math.inf]
+    curve = [each for each in _curve(desk, known) if 0.0 < each.price < math.inf]
     guess = _interpolated(curve, budget) if len(curve) > 1 else 1.0
-    make = partial(prospect, believed.catalogue, budget, guess, PRECISION)
-    return desk.cached.get(("prospect", budget), LASTS_S, make)
+    return desk.cached.get(("prospect", budget), LASTS_S, partial(_prospect, known, budget, guess))
 
 
 def _interpolated(curve: list[Prospect], budget: float) -> float:
@@ -139,33 +170,33 @@ def _interpolated(curve: list[Prospect], budget: float) -> float:
     return math.exp(math.log(left.price) + share * math.log(right.price / left.price))
 
 
-def _curve(desk: Desk, believed: Believed) -> list[Prospect]:
+def _curve(desk: Desk, known: Believed) -> list[Prospect]:
     """The prospects of budgets around the present one, which is in the middle."""
     present = desk.budget()
-    return desk.cached.soon(("curve", present), LASTS_S, partial(_prospects, believed.catalogue, present))
+    return desk.cached.soon(("curve", present), LASTS_S, partial(_prospects, known, present))
 
 
-def _prospects(catalogue: Catalogue, present: float) -> list[Prospect]:
+def _prospects(known: Believed, present: float) -> list[Prospect]:
     half = STEPS // 2
     budgets = [present * SPAN ** ((k - half) / half) if k != half else present for k in range(STEPS)]
     found, guess = [], 1.0
     for budget in budgets:
-        found.append(prospect(catalogue, budget, guess, PRECISION))
+        found.append(_prospect(known, budget, guess))
         guess = found[-1].price
     return found
 
 
-def _movers(desk: Desk, believed: Believed, present: Prospect, chosen: Prospect) -> list[Mover]:
+def _movers(desk: Desk, known: Believed, present: Prospect, chosen: Prospect) -> list[Mover]:
     places = movers(present, chosen, MOVERS).tolist()
-    sources = {s.id: s for s in desk.store.sources(ids=[int(believed.ids[k]) for k in places])}
+    sources = {s.id: s for s in desk.store.sources(ids=[int(known.ids[k]) for k in places])}
     return [
         Mover(
-            sources[int(believed.ids[k])],
+            sources[int(known.ids[k])],
             float(present.interval[k]),
             float(chosen.interval[k]),
             float(present.captures[k]),
             float(chosen.captures[k]),
         )
         for k in places
-        if int(believed.ids[k]) in sources
+        if int(known.ids[k]) in sources
     ]
