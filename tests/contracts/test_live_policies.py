@@ -200,5 +200,23 @@ def test_those_that_cannot_run_live_are_refused_with_a_list(other: str) -> None:
 def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(ParameterError, match="did you mean 'miniflux'"):
         policies.live("mini-flux")
-    with pytest.raises(ParameterError, match="filed"):
+    with pytest.raises(ParameterError, match="one of factor, filled, scale, got 'filed'; did you mean 'filled'"):
         policies.live("miniflux:filed")
+
+
+def test_a_fleet_shares_its_budget_by_sources_where_nobody_knows_a_price() -> None:
+    from recrawl.cluster.market import Bids, Market
+
+    surveys = []
+    for count in (10, 30):
+        policy = policies.live("miniflux")
+        policy.start(count, NOW)
+        policy.observe(Visits(np.arange(count), NOW, published=[np.array([])] * count))
+        surveys.append(policy.survey(math.nan, NOW))
+    none, unknown = np.zeros(2), np.full(2, np.nan)
+    sources = np.array([float(each.sources) for each in surveys])
+    assert sources.tolist() == [10.0, 30.0]
+    bids = Bids(none, none, unknown, unknown, none, sources, np.ones(2), np.full(2, np.inf))
+    shares = Market().trade(bids, 8.0, 0.5)
+    assert shares.sum() == pytest.approx(8.0)
+    assert shares[1] / shares[0] == pytest.approx(3.0, rel=0.05)

@@ -42,6 +42,7 @@ def command(as_json: bool) -> None:
 def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
     """Everything `recrawl status` says, in numbers."""
     from recrawl.cli.economy import price_and_budget
+    from recrawl.crawl.settings_note import in_force
 
     price, budget = price_and_budget(store, config, now)
     soonest = store.sources(state="active", order="due", limit=SHOWN)
@@ -52,7 +53,7 @@ def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
         "last_crawl": max((crawl.at for crawl in store.crawls(limit=1)), default=None),
         "quiet_until": _quiet_until(config, now),
         "sources": _counts(store),
-        "policy": config.policy,
+        "policy": in_force(store, config).policy,
         "budget_per_s": budget,
         "price": price,
         "hour": store.totals(now - HOUR_S),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
+from inspect import signature
 from typing import Any, cast
 
 from recrawl.config.live_policies import LEARNED, LIVE_POLICIES, live_policy
@@ -64,7 +66,18 @@ def live(text: str, **learning: Any) -> LivePolicy:
     nan
     """
     name = live_policy("policy", text)
-    options = dict(parse(text)[1])
-    if name == LEARNED:
-        return cast(LivePolicy, make("learned_calendar", **(learning | options)))
-    return cast(LivePolicy, make(name, **options))
+    options, home = dict(parse(text)[1]), "learned_calendar" if name == LEARNED else name
+    _check_options(text, home, options)
+    return cast(LivePolicy, make(home, **(learning | options if name == LEARNED else options)))
+
+
+def _check_options(text: str, home: str, options: dict[str, Any]) -> None:
+    """ParameterError naming the first option the policy does not take, and those it takes."""
+    module, kind = _HOMES[home]
+    maker = getattr(import_module(f"recrawl.policies.{module}"), kind)
+    taken = [option for option in signature(maker).parameters if option != "seed"]
+    for option in options:
+        if option not in (*taken, "seed"):
+            near = get_close_matches(option.lower(), taken)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise ParameterError(f"an option of policy {text!r}", f"one of {', '.join(taken)}", f"{option!r}{meant}")
