@@ -551,3 +551,15 @@ def test_the_add_on_sets_the_same() -> None:
     RecrawlAddon().update_settings(settings)
     assert settings["SCHEDULER"].__name__ == "RecrawlScheduler"
     assert RecrawlSpiderMiddleware in settings["SPIDER_MIDDLEWARES"]
+
+
+class TestPolicies:
+    def test_another_policy_may_decide(self, make: Make) -> None:
+        desk = make(RECRAWL_POLICY="miniflux")
+        desk.mark(A)
+        assert desk.next().url == A
+        assert type(desk.scheduler.recrawl._decider.policy).__name__ == "Miniflux"
+
+    def test_one_that_cannot_run_live_is_refused(self, make: Make) -> None:
+        with pytest.raises(ParameterError, match="policy must be one that can run live"):
+            make(RECRAWL_POLICY="whittle")
