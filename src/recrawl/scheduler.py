@@ -248,10 +248,7 @@ class Scheduler:
     def progress(self, key: str) -> Progress | None:
         """What fetching a key has led to so far, its validators included; None for one that is not there."""
         number = self._decider.number(str(key))
-        if number is None:
-            return None
-        self._write_down()
-        return self._decider.progress(number)
+        return None if number is None else self._decider.progress(number)
 
     def explain(self, key: str) -> Explanation:
         """Why and when a key is handed out, in the very numbers it is ranked by; `why` is all of it in a sentence."""
@@ -455,7 +452,6 @@ class Scheduler:
                 with self._lock:
                     self._waiting = _joined(batch, self._waiting)
                 raise
-            self._decider.forget_records(batch.settlements)
 
     def close(self) -> None:
         """Give keys in flight back, write what is left to write, and let others have the store."""

@@ -525,8 +525,8 @@ class TestWriting:
             crawls = [scheduler.report(key, changed=turn % 2 == 0) for key in scheduler.due()]
         assert all(math.isnan(crawl.value) for crawl in crawls)
         known = {key: scheduler.progress(key) for key in KEYS}
-        assert all(math.isfinite(crawl.value) for crawl in crawls)
         scheduler.flush()
+        assert all(math.isfinite(crawl.value) for crawl in crawls)
         looking = open_store(str(tmp_path / "recrawl.db"))
         for line, kept in zip(looking.sources(), looking.progress(), strict=True):
             there = known[line.url]

@@ -4,14 +4,15 @@ No clock, no network, no disk: it is told `now`, emits intents, and turns visits
 counts sources from 0 without gaps, the store gives them ids; this is where the two numberings meet.
 
 The policy's numbers are never used twice. A source that leaves takes all that is kept here with it, but its number
-stays taken in the policy's arrays: about 1.5 kB for every source that has ever come, until the program is started anew.
+stays taken in the policy's arrays: about a kilobyte for every source that has ever come, until the program is started
+anew.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from copy import copy
+from itertools import islice
 
 import msgspec
 import numpy as np
@@ -22,6 +23,7 @@ from recrawl.crawl.feedback import Heard
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.ranking import Ranking
+from recrawl.crawl.roster import Roster
 from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.policies.cold_start import ALONE
 from recrawl.policies.contract import LivePolicy, Readers
@@ -34,7 +36,8 @@ AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
 TOGETHER_S = 0.05
 """Visits that end within so long are learned from together, as if they had ended with the last of them."""
-_NOBODY, _NOWHERE = Source(url=""), Progress(source=0)
+AT_A_TIME = 10_000
+"""Sources given back to the policy at a time, so that not all records are in memory at once."""
 
 
 class Decider:
@@ -50,11 +53,8 @@ class Decider:
         self.memory = memory or Memory({LEARNED: policy})
         self._alone = slots.scope == "url"
         """Every source is a host of its own: the policy needs no groups, and holds of hosts are those of sources."""
-        self._sources: list[Source] = []
-        self._progress: list[Progress] = []
+        self._roster = Roster()
         self._host: list[int] = []
-        self._number: dict[int, int] = {}
-        self._by_url: dict[str, int] = {}
         self._group: dict[str, int] = {}
         self._keys: list[str] = []
         self._family: dict[str, int] = {}
@@ -68,27 +68,31 @@ class Decider:
         self._done: set[int] = set()
         """Those it has fetched, then."""
         self._flying: set[int] = set()
+        self._wanted: dict[int, float] = {}
+        """When owners asked for crawls at once, by the policy's number."""
         self._granted: dict[int, float] = {}
 
     # -- the catalogue
 
     def load(self, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float) -> None:
         """Begin with a catalogue as it was left; sources that never got anywhere have no progress."""
-        known = {each.source: self._believable(each, now) for each in progress}
-        for source in sources:
-            self._enter(source, known.get(source.id) or Progress(source=source.id))
-        urls = [source.url for source in self._sources]
+        lines = list(sources)
+        for source in lines:
+            self._enter(source)
+        urls = [self._roster.url(number) for number in range(len(lines))]
         self.policy.start(len(urls), now, groups=self._groups_from(0), labels=urls)
         if shared is not None:
             self.memory.load_shared(shared)
         everyone = np.arange(len(urls))
-        self._configure(everyone)
-        self._recall(everyone)
+        self._configure(everyone, lines)
+        del lines, sources  # as objects they are large
+        rest = iter(progress)
+        while some := list(islice(rest, AT_A_TIME)):
+            self._recall(some, now)
+        self._reconfigure(list(self._wanted))
         self._hold_back(everyone)
         if not self._alone:
             self._hold_hosts(list(range(len(self._keys))), now)
-        for each in self._progress:
-            each.belief = b""  # the policy has it now
 
     def admit(
         self, sources: Sequence[Source], now: float, progress: Iterable[Progress] = (), holds: Iterable[Hold] = ()
@@ -99,30 +103,28 @@ class Decider:
         host that had no source here before counts as visited now, and `holds` of others are kept to.
         """
         for source in sources:
-            if source.id in self._number:
-                self._amend(self._number[source.id], source, now)
-        fresh = [source for source in sources if source.id not in self._number]
+            if source.id in self._roster.numbers:
+                self._amend(self._roster.numbers[source.id], source, now)
+        fresh = [source for source in sources if source.id not in self._roster.numbers]
         if not fresh:
             return
-        known = {each.source: self._believable(each, now) for each in progress}
-        first = len(self._sources)
+        new, first = {source.id for source in fresh}, self._roster.end
         strangers = {key for key in map(self.slots.key_of, (s.url for s in fresh)) if not self._lives_here(key)}
         for source in fresh:
-            self._enter(source, known.get(source.id) or Progress(source=source.id))
+            self._enter(source)
         urls = [source.url for source in fresh]
         ids = self.policy.add(len(fresh), groups=self._groups_from(first), labels=urls)
-        self._configure(ids)
-        self._recall(ids)
+        self._configure(ids, fresh)
+        self._recall([each for each in progress if each.source in new], now)
+        self._reconfigure([number for number in ids.tolist() if number in self._wanted])
         self._respect(ids.tolist(), strangers, holds, now)
         self._hold_back(ids)
-        for number in ids.tolist():
-            self._progress[number].belief = b""  # the policy has it now
 
     def _respect(self, numbers: list[int], strangers: set[str], holds: Iterable[Hold], now: float) -> None:
         """Spare the hosts of newcomers what others have asked of them."""
         keys = {n: self._key(n) for n in numbers}
         for number, key in keys.items():
-            progress = self._progress[number]
+            progress = self._roster.progress(number)
             if key in strangers and (progress.last is not None or progress.failures):
                 self.slots.visited(key, now)
         theirs = set(keys.values())
@@ -132,27 +134,26 @@ class Decider:
 
     def knows(self, id: int) -> bool:
         """Whether a source is in the catalogue, by the store's id."""
-        return id in self._number
+        return id in self._roster.numbers
 
     @property
     def hosts(self) -> int:
         """How many hosts (URLs, domains: the scope) the catalogue's sources are on."""
-        return len(self._number) if self._alone else len(self._residents)
+        return len(self._roster) if self._alone else len(self._residents)
 
     def dismiss(self, ids: Iterable[int]) -> None:
         """Sources were removed from the catalogue."""
-        numbers = [self._number.pop(id) for id in ids if id in self._number]
+        numbers = [self._roster.numbers[id] for id in ids if id in self._roster.numbers]
         self._leave(numbers)
         self._bury(numbers)
 
     def _leave(self, numbers: list[int]) -> None:
         for number in numbers:
-            url = self._sources[number].url
-            if self._by_url.get(url) == number:
-                del self._by_url[url]
+            self._roster.leave(number)
             if not self._alone:
                 self._move_out(self._host[number])
             self._granted.pop(number, None)
+            self._wanted.pop(number, None)
         if numbers:
             self.policy.remove(np.array(numbers))
             self.memory.forget(numbers)
@@ -165,49 +166,50 @@ class Decider:
     def _bury(self, numbers: Iterable[int]) -> None:
         """Forget what is known of removed sources, unless a visit to them is under way."""
         for number in numbers:
-            if number not in self._flying and not self._here(number):
-                self._sources[number], self._progress[number] = _NOBODY, _NOWHERE
+            if number not in self._flying and not self._roster.here(number):
+                self._roster.bury(number)
 
     def __len__(self) -> int:
-        return len(self._number)
+        return len(self._roster)
 
     def number(self, url: str) -> int | None:
         """The policy's number of a source."""
-        return self._by_url.get(url)
+        return self._roster.urls.get(url)
 
     def source(self, number: int) -> Source:
         """By the policy's number."""
-        return self._sources[number]
+        return self._roster.source(number)
 
     def ranking(self) -> Ranking:
         """Where its sources stand, for whoever wants it explained."""
-        return Ranking(self.policy, self._number)
+        return Ranking(self.policy, self._roster.numbers)
 
     def progress(self, number: int) -> Progress:
-        """How far a source has got, by the policy's number."""
-        return self._progress[number]
+        """How far a source has got, by the policy's number, with what is believed of it now."""
+        progress = self._roster.progress(number)
+        if progress.visits or progress.failures:
+            self._schedule([number], [progress])
+        return progress
 
     def newcomers(self) -> int:
         """How many active sources were never fetched."""
-        return sum(self._progress[n].last is None and self._sources[n].state == "active" for n in self._number.values())
+        roster = self._roster
+        return sum(math.isnan(roster.last(n)) and roster.active(n) for n in roster.numbers.values())
 
     def held(self, now: float) -> list[float]:
         """When the holds of single sources and of hosts end that still stand, Unix seconds."""
-        own = (self._own_hold(number) for number in self._number.values())
-        hosts = (self.slots.free_at(key) for key in (self._by_url if self._alone else self._keys))
+        own = (self._own_hold(number) for number in self._roster.numbers.values())
+        hosts = (self.slots.free_at(key) for key in (self._roster.urls if self._alone else self._keys))
         return [until for until in (*own, *hosts) if now < until < math.inf]
 
     def ready(self, now: float) -> set[int]:
         """The policy's numbers of all sources that nothing of their own holds back."""
-        return {
-            number
-            for number in self._number.values()
-            if self._sources[number].state == "active" and self._own_hold(number) <= now
-        }
+        everyone = self._roster.numbers.values()
+        return {number for number in everyone if self._roster.active(number) and self._own_hold(number) <= now}
 
     def present(self, numbers: set[int]) -> set[int]:
         """Those that are still in the catalogue, and active."""
-        return {n for n in numbers if self._here(n) and self._sources[n].state == "active"}
+        return {n for n in numbers if self._roster.here(n) and self._roster.active(n)}
 
     def reachable(self, numbers: Iterable[int], by: float) -> bool:
         """Whether the host of any of these may be visited by a certain time."""
@@ -217,7 +219,7 @@ class Decider:
 
     def choose(self, now: float, tokens: float) -> list[Intent]:
         """The crawls to make now; their costs together are at most `tokens`."""
-        if not self._number:
+        if not self._roster:
             return []
         chosen = self.policy.choose(now, tokens)
         if not len(chosen):
@@ -227,7 +229,7 @@ class Decider:
         intents = []
         for number, merit in zip(chosen.tolist(), index.tolist(), strict=True):
             self._flying.add(number)
-            source, progress = self._sources[number], self._progress[number]
+            source, progress = self._roster.source(number), self._roster.progress(number)
             intents.append(Intent(number, source, progress, self._key(number), merit, price))
         if not self._alone:
             self._enter_hosts([self._host[n] for n in chosen.tolist()], now)
@@ -266,7 +268,7 @@ class Decider:
         """Politeness has something new to say about the host of an URL: keep to it from now on."""
         key = self.slots.key_of(url)
         if self._alone:
-            number = self._by_url.get(key)
+            number = self._roster.urls.get(key)
             if number is not None:
                 self._hold_back(np.array([number]))
         elif key in self._group:
@@ -347,7 +349,7 @@ class Decider:
 
     def _keep_away(self, numbers: Iterable[int], settled: Iterable[Settled]) -> None:
         """Hold sources as long as their visits ask for."""
-        alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._here(n)]
+        alive = [(n, each) for n, each in zip(numbers, settled, strict=True) if self._roster.here(n)]
         if alive:
             until = np.array([self._not_before(n, each.hold_until) for n, each in alive])
             self.policy.hold(np.array([n for n, _ in alive]), until)
@@ -355,14 +357,14 @@ class Decider:
     def _take_over(self, number: int, settled: Settled, now: float) -> None:
         """Make what the visit led to the present state; a move onto a known URL retires the source instead."""
         settlement = settled.settlement
-        self._progress[number] = settlement.progress
+        self._roster.put_progress(number, settlement.progress)
         source = settlement.source
-        if source is None or not self._here(number):
+        if source is None or not self._roster.here(number):
             return
-        before = self._sources[number]
-        if source.url != before.url and (settled.taken or self._by_url.get(source.url, number) != number):
+        before = self._roster.url(number)
+        if source.url != before and (settled.taken or self._roster.urls.get(source.url, number) != number):
             source = msgspec.structs.replace(
-                source, url=before.url, state="retired", note=f"moved to {source.url}, which is in the catalogue"
+                source, url=before, state="retired", note=f"moved to {source.url}, which is in the catalogue"
             )
             settlement.source = source
             settlement.events = [*settlement.events[:-1], source_event(source, "retired", settlement.crawl.at)]
@@ -400,7 +402,8 @@ class Decider:
         """Learn from readers' clicks; the new schedule of the sources they touch, to be stored."""
         if not isinstance(self.policy, Readers):
             return []
-        here = [(self._number[each.source], each) for each in heard.opened if each.source in self._number]
+        numbers = self._roster.numbers
+        here = [(numbers[each.source], each) for each in heard.opened if each.source in numbers]
         told = [each for _, each in here]
         touched = self.policy.feedback(
             np.array([number for number, _ in here], np.int64),
@@ -412,32 +415,25 @@ class Decider:
             now=now,
             mark=heard.mark,
         ).tolist()
-        self._schedule(touched, [self._progress[number] for number in touched])
-        schedules = [copy(self._progress[number]) for number in touched]
-        for number in touched:
-            self._progress[number].belief = b""
+        schedules = [self._roster.progress(number) for number in touched]
+        self._schedule(touched, schedules)
         return schedules
-
-    def forget_records(self, settlements: Iterable[Settlement]) -> None:
-        """The learner's records have been stored: memory need not keep them."""
-        for settlement in settlements:
-            settlement.progress.belief = b""
 
     # -- bookkeeping
 
-    def _here(self, number: int) -> bool:
-        return self._number.get(self._sources[number].id) == number
-
-    def _enter(self, source: Source, progress: Progress) -> None:
-        number = len(self._sources)
-        self._sources.append(source)
-        self._progress.append(progress)
-        self._number[source.id] = number
-        self._by_url[source.url] = number
+    def _enter(self, source: Source) -> None:
+        number = self._roster.enter(source)
+        self._note_wish(number, source)
         if not self._alone:
             group = self._group_of(source.url)
             self._host.append(group)
             self._residents[group] = self._residents.get(group, 0) + 1
+
+    def _note_wish(self, number: int, source: Source) -> None:
+        if source.wanted > 0.0:
+            self._wanted[number] = source.wanted
+        else:
+            self._wanted.pop(number, None)
 
     def _groups_from(self, first: int) -> IntArray | None:
         """The policy's groups of sources from a number on."""
@@ -445,7 +441,7 @@ class Decider:
 
     def _key(self, number: int) -> str:
         """What politeness knows the host of a source by."""
-        return self._sources[number].url if self._alone else self._keys[self._host[number]]
+        return self._roster.url(number) if self._alone else self._keys[self._host[number]]
 
     def _group_of(self, url: str) -> int:
         key = self.slots.key_of(url)
@@ -457,38 +453,38 @@ class Decider:
 
     def _met(self, key: str) -> bool:
         """Whether any source is, or was, of a host."""
-        return key in (self._by_url if self._alone else self._group)
+        return key in (self._roster.urls if self._alone else self._group)
 
     def _lives_here(self, key: str) -> bool:
         return self._met(key) and (self._alone or self._group[key] in self._residents)
 
     def _amend(self, number: int, source: Source, now: float) -> None:
         """A known source has a new line in the catalogue."""
-        before = self._sources[number]
-        self._sources[number] = source
-        if source.url != before.url:
-            if self._by_url.get(before.url) == number:
-                del self._by_url[before.url]
-            self._by_url[source.url] = number
-            if not self._alone and self._group_of(source.url) != self._host[number]:
-                self._reseat(number, now)
-                return
+        before = self._roster.source(number)
+        self._roster.put_source(number, source)
+        self._note_wish(number, source)
+        if source.url != before.url and not self._alone and self._group_of(source.url) != self._host[number]:
+            self._reseat(number, now)
+            return
         terms = ("importance", "half_life", "max_age", "cost", "wanted")
         if any(getattr(source, name) != getattr(before, name) for name in terms):
-            self._configure(np.array([number]))
+            self._configure(np.array([number]), [source])
         if source.state != before.state and number not in self._flying:
             self._hold_back(np.array([number]))
 
     def _reseat(self, number: int, now: float) -> None:
         """A source moved to another host: the policy gets it anew, with all that was learned."""
-        source, progress = self._sources[number], self._progress[number]
+        source, progress = self._roster.source(number), self._roster.progress(number)
         progress.belief = self.memory.rows(np.array([number]))[0]
-        del self._number[source.id]
         self._leave([number])
         self.admit([source], now, [progress])
 
-    def _configure(self, ids: IntArray) -> None:
-        chosen = [self._sources[n] for n in ids.tolist()]
+    def _reconfigure(self, numbers: list[int]) -> None:
+        if numbers:
+            self._configure(np.array(numbers), [self._roster.source(number) for number in numbers])
+
+    def _configure(self, ids: IntArray, chosen: Sequence[Source]) -> None:
+        """Tell the policy what owners say of sources."""
         if not chosen:
             return
         self._dearest = max(self._dearest, *(source.cost for source in chosen))
@@ -496,7 +492,7 @@ class Decider:
             ids,
             importance=np.array([s.importance for s in chosen]),
             half_life=np.array([s.half_life or math.nan for s in chosen]),
-            max_age=np.array([self._max_age(n) for n in ids.tolist()]),
+            max_age=np.array([self._max_age(n, s) for n, s in zip(ids.tolist(), chosen, strict=True)]),
             cost=np.array([s.cost for s in chosen]),
             kin=np.array([self._family_of(s) for s in chosen]),
         )
@@ -504,30 +500,33 @@ class Decider:
     def _family_of(self, source: Source) -> int:
         return self._family.setdefault(source.found_on, len(self._family)) if source.found_on else ALONE
 
-    def _max_age(self, number: int) -> float:
+    def _max_age(self, number: int, source: Source) -> float:
         """In seconds; as good as none where its owner asked for a crawl that has not been made yet."""
-        source = self._sources[number]
-        wanted = source.wanted > max(self._progress[number].last or 0.0, self._granted.get(number, 0.0))
-        return AT_ONCE_S if wanted else source.max_age or self.terms.max_age_s
+        served = self._granted.get(number, 0.0) >= source.wanted or self._roster.last(number) >= source.wanted
+        return source.max_age or self.terms.max_age_s if served else AT_ONCE_S
 
     def _grant(self, numbers: list[int]) -> None:
         """Crawls that were asked for have been made, whatever came of them."""
-        here = [n for n in numbers if self._here(n)]
-        asked = [n for n in here if self._sources[n].wanted > self._granted.get(n, 0.0)]
-        self._granted.update((n, self._sources[n].wanted) for n in asked)
-        if asked:
-            self._configure(np.array(asked))
+        asked = [n for n in numbers if self._wanted.get(n, 0.0) > self._granted.get(n, 0.0)]
+        self._granted.update((n, self._wanted[n]) for n in asked)
+        self._reconfigure(asked)
 
-    def _recall(self, ids: IntArray) -> None:
-        """Give the policy back what it knew of those of these sources that were tried before."""
-        tried = [n for n in ids.tolist() if self._progress[n].last is not None or self._progress[n].belief]
+    def _recall(self, progress: Iterable[Progress], now: float) -> None:
+        """Go on with sources where they were left, and give the policy back what it knew of those tried before."""
+        tried = []
+        for each in progress:
+            number = self._roster.numbers.get(each.source)
+            if number is None:
+                continue
+            self._roster.put_progress(number, self._believable(each, now))
+            if each.last is not None or each.belief:
+                tried.append((number, each))
         if tried:
-            chosen = [self._progress[n] for n in tried]
-            last = np.array([each.last for each in chosen], dtype=np.float64)
-            self.memory.load_rows(np.array(tried, np.int64), [each.belief for each in chosen], last)
+            last = np.array([each.last for _, each in tried], dtype=np.float64)
+            self.memory.load_rows(np.array([n for n, _ in tried]), [each.belief for _, each in tried], last)
 
     def _not_before(self, number: int, until: float) -> float:
-        if self._sources[number].state != "active" or number in self._done:
+        if not self._roster.active(number) or number in self._done:
             return math.inf
         return self._with_host(number, until)
 
@@ -539,15 +538,14 @@ class Decider:
         """Paused and retired sources for ever, the others as long as their own holds stand."""
         if len(ids):
             numbers = ids.tolist()
-            active = [self._sources[n].state == "active" and n not in self._done for n in numbers]
+            active = [self._roster.active(n) and n not in self._done for n in numbers]
             until = [self._with_host(n, self._own_hold(n)) for n in numbers]
             self.policy.hold(ids, np.where(active, until, math.inf))
 
     def _own_hold(self, number: int) -> float:
         """When nothing of its own holds a source back any more; the least interval counts over restarts too."""
-        progress = self._progress[number]
-        floor = 0.0 if progress.last is None else progress.last + self.terms.min_interval_s
-        return max(progress.held_until, floor)
+        floor = self._roster.last(number) + self.terms.min_interval_s
+        return max(self._roster.held_until(number), 0.0 if math.isnan(floor) else floor)
 
     def _believable(self, progress: Progress, now: float) -> Progress:
         """Mend what a clock that was ahead wrote: nothing was crawled after now, no hold outlasts the longest."""
@@ -587,5 +585,5 @@ class Decider:
 
     def _index_before(self, chosen: IntArray, now: float) -> FloatArray:
         """The index at which sources were chosen; NaN for those never fetched, and where the policy has none."""
-        never = np.array([self._progress[n].last is None for n in chosen.tolist()])
+        never = np.isnan([self._roster.last(number) for number in chosen.tolist()])
         return np.where(never, np.nan, self.policy.index(chosen, now))

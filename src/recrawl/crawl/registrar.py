@@ -116,7 +116,6 @@ class Registrar:
         holds, robots = self._courier.drain_holds(), self._courier.drain_robots()
         bounds = self._decider.terms.discovery
         await self._clerk.commit(Batch(settlements=settlements, holds=holds, robots=robots, discovery=bounds))
-        self._decider.forget_records(settlements)
         self._concluded(visits, settlements)
 
 

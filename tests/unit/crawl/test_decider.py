@@ -116,7 +116,6 @@ def test_what_was_learned_elsewhere_goes_on_here(decider: Decider) -> None:
     (settlement,) = decider.settle([answered(intent, NOW + 1.0)], NOW + 1.0)
     decider.leave_hosts([intent], NOW + 1.0)
     written = msgspec.structs.replace(settlement.progress)
-    decider.forget_records([settlement])
     decider.dismiss([1])
     assert len(decider) == decider.hosts == 0
     decider.admit([source(1)], NOW + 50.0, [written])

@@ -1,0 +1,186 @@
+"""What is known of every source, by the policy's number, in little room.
+
+As objects, a line of the catalogue and its progress take a kilobyte, and nearly all of them are asleep at any time. So
+each is kept as a few bytes, only what differs from the usual, and made into a record when one is asked for: what comes
+out is a copy, and a change has to be put back. The few facts that every decision looks at are columns.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Container, Mapping
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from recrawl.store.base import Progress, Source
+from recrawl.store.sqlite.rows import mended
+
+R = TypeVar("R", bound=msgspec.Struct)
+USUAL = b"\x80"
+"""A record in which nothing differs from the usual."""
+SCHEDULE = ("value", "value_sd", "rate", "rate_sd", "due", "belief")
+"""What the policy knows of a source: it is asked when that is wanted."""
+
+
+class Packing(Generic[R]):
+    """Records of one kind as bytes, and back.
+
+    >>> packing = Packing(Progress, without=("source",))
+    >>> packing.pack(Progress(source=1)) == USUAL
+    True
+    >>> packing.unpack(packing.pack(Progress(source=1, visits=2)), source=1).visits
+    2
+    """
+
+    def __init__(self, record: type[R], without: Container[str]) -> None:
+        fields = [field for field in msgspec.structs.fields(record) if field.name not in without]
+        self._record = record
+        self._names = [field.name for field in fields]
+        self._usual = [_usual(field) for field in fields]
+        self._tuples = {place for place, usual in enumerate(self._usual) if isinstance(usual, tuple)}
+        self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self._names)
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder(dict[int, Any]).decode
+
+    def pack(self, record: R) -> bytes:
+        """What is not as usual, by the place of its field; a NaN is as usual where that is one."""
+        told = zip(self._values(record), self._usual, strict=True)
+        unusual = {
+            place: value
+            for place, (value, usual) in enumerate(told)
+            if value is not usual and value != usual and (value == value or usual == usual)
+        }
+        try:
+            return self._encode(unusual)
+        except UnicodeEncodeError:  # text from the web that is no text
+            return self._encode(mended(unusual))
+
+    def unpack(self, packed: bytes, **more: Any) -> R:
+        """The record again, with what was left out of it."""
+        names, told = self._names, self._decode(packed)
+        for place in self._tuples & told.keys():
+            told[place] = tuple(told[place])
+        return self._record(**{names[place]: value for place, value in told.items()}, **more)
+
+
+def _usual(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return field.default
+
+
+class Roster:
+    """The sources of a catalogue, and what is left of those that went."""
+
+    def __init__(self) -> None:
+        self._lines = Packing(Source, without=("id", "url"))
+        self._ways = Packing(Progress, without=("source", *SCHEDULE))
+        self._packed_lines: list[bytes] = []
+        self._packed_ways: list[bytes] = []
+        self._urls: list[str] = []
+        self._ids, self._last, self._held = array("q"), array("d"), array("d")
+        self._active = bytearray()
+        self._number: dict[int, int] = {}
+        self._by_url: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many are in the catalogue."""
+        return len(self._number)
+
+    @property
+    def end(self) -> int:
+        """The number the next one will have."""
+        return len(self._ids)
+
+    def enter(self, source: Source) -> int:
+        """Take one in that was never tried; its number."""
+        number = len(self._ids)
+        self._packed_lines.append(USUAL)
+        self._packed_ways.append(USUAL)
+        self._urls.append("")
+        self._ids.append(source.id)
+        self._last.append(math.nan)
+        self._held.append(0.0)
+        self._active.append(False)
+        # Copies of id and text: those a row was read with would keep the memory of all the rows around them.
+        self._number[self._ids[number]] = number
+        url = source.url.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
+        self._write(number, source, url)
+        return number
+
+    def leave(self, number: int) -> None:
+        """One is no longer in the catalogue; what is known of it stays until it is buried."""
+        self._number.pop(self._ids[number], None)
+        if self._by_url.get(self._urls[number]) == number:
+            del self._by_url[self._urls[number]]
+
+    def bury(self, number: int) -> None:
+        """Forget all of one that left."""
+        self._ids[number], self._urls[number], self._active[number] = 0, "", False
+        self._packed_lines[number] = self._packed_ways[number] = USUAL
+
+    # -- who
+
+    @property
+    def numbers(self) -> Mapping[int, int]:
+        """Those in the catalogue, by the store's id."""
+        return self._number
+
+    @property
+    def urls(self) -> Mapping[str, int]:
+        """Those in the catalogue, by URL."""
+        return self._by_url
+
+    def here(self, number: int) -> bool:
+        """Whether it is in the catalogue."""
+        return self._number.get(self._ids[number]) == number
+
+    # -- what
+
+    def source(self, number: int) -> Source:
+        """A copy of its line in the catalogue."""
+        return self._lines.unpack(self._packed_lines[number], id=self._ids[number], url=self._urls[number])
+
+    def progress(self, number: int) -> Progress:
+        """A copy of what crawling it has led to, but for the schedule."""
+        return self._ways.unpack(self._packed_ways[number], source=self._ids[number])
+
+    def url(self, number: int) -> str:
+        """Its address."""
+        return self._urls[number]
+
+    def active(self, number: int) -> bool:
+        """Whether it is neither paused nor retired."""
+        return bool(self._active[number])
+
+    def last(self, number: int) -> float:
+        """When a crawl of it last brought an answer; NaN for never."""
+        return self._last[number]
+
+    def held_until(self, number: int) -> float:
+        """Not before, as its progress says."""
+        return self._held[number]
+
+    # -- changes
+
+    def put_source(self, number: int, source: Source) -> None:
+        """It has a new line in the catalogue."""
+        before = self._urls[number]
+        if source.url != before and self._by_url.get(before) == number:
+            del self._by_url[before]
+        self._write(number, source, before if source.url == before else source.url)
+
+    def put_progress(self, number: int, progress: Progress) -> None:
+        """A crawl has led to more; the schedule is not kept."""
+        self._packed_ways[number] = self._ways.pack(progress)
+        self._last[number] = math.nan if progress.last is None else progress.last
+        self._held[number] = progress.held_until
+
+    def _write(self, number: int, source: Source, url: str) -> None:
+        self._packed_lines[number] = self._lines.pack(source)
+        self._active[number] = source.state == "active"
+        self._urls[number] = url
+        self._by_url[url] = number

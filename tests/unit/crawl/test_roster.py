@@ -1,0 +1,129 @@
+"""Records kept as bytes come back as they were."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recrawl.crawl.roster import SCHEDULE, Roster
+from recrawl.store.base import Progress, Source
+
+TEXTS = st.text(max_size=8)
+TIMES = st.floats(0.0, 1e12)
+MAYBE = st.none() | TIMES
+SOURCES = st.builds(
+    Source,
+    id=st.integers(1, 2**40),
+    url=st.text(st.characters(), min_size=1, max_size=20),
+    kind=st.sampled_from(["auto", "feed", "sitemap", "page", "key"]),
+    title=TEXTS,
+    importance=st.floats(1e-6, 1e6),
+    half_life=MAYBE,
+    max_age=MAYBE,
+    cost=st.floats(1e-6, 1e6),
+    tags=st.lists(TEXTS, max_size=3).map(tuple),
+    headers=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    select=TEXTS,
+    state=st.sampled_from(["active", "paused", "retired"]),
+    note=TEXTS,
+    added=TIMES,
+    wanted=TIMES,
+    memo=TEXTS,
+    found_on=TEXTS,
+    revision=st.integers(0, 2**40),
+)
+PROGRESS = st.builds(
+    Progress,
+    source=st.just(7),
+    last=MAYBE,
+    visits=st.integers(0, 2**40),
+    failures=st.integers(0, 99),
+    held_until=st.just(math.inf) | TIMES,
+    held_by=TEXTS,
+    etag=TEXTS,
+    modified=TEXTS,
+    digest=TEXTS,
+    listing=st.binary(max_size=80),
+    moved_to=TEXTS,
+    moved_seen=st.integers(0, 9),
+    captured=TIMES,
+    value=TIMES,
+    due=TIMES,
+    belief=st.binary(max_size=9),
+)
+
+
+@given(SOURCES, SOURCES)
+def test_a_line_comes_back_as_it_was_put(first: Source, then: Source) -> None:
+    roster = Roster()
+    number = roster.enter(first)
+    assert roster.source(number) == first
+    assert roster.active(number) == (first.state == "active")
+    then = msgspec.structs.replace(then, id=first.id)
+    roster.put_source(number, then)
+    assert roster.source(number) == then
+    assert roster.url(number) == then.url
+    assert dict(roster.urls) == {then.url: number}
+    assert dict(roster.numbers) == {first.id: number}
+
+
+@given(PROGRESS)
+def test_progress_comes_back_but_for_the_schedule(progress: Progress) -> None:
+    roster = Roster()
+    number = roster.enter(Source(id=7, url="a"))
+    assert roster.progress(number).last is None
+    assert math.isnan(roster.last(number))
+    roster.put_progress(number, progress)
+    back = roster.progress(number)
+    for name in Progress.__struct_fields__:
+        if name not in SCHEDULE:
+            assert getattr(back, name) == getattr(progress, name), name
+    assert back.belief == b""
+    assert math.isnan(back.value)
+    assert roster.held_until(number) == progress.held_until
+    assert roster.last(number) == progress.last or progress.last is None
+
+
+def test_what_left_is_known_until_it_is_buried_and_its_place_stays_empty() -> None:
+    roster = Roster()
+    one, other = (roster.enter(Source(id=k, url=f"https://a.example/{k}")) for k in (1, 2))
+    roster.leave(one)
+    assert not roster.here(one)
+    assert roster.source(one).id == 1
+    roster.bury(one)
+    assert (roster.source(one).url, len(roster), roster.end) == ("", 1, 2)
+    assert roster.here(other)
+    again = roster.enter(Source(id=1, url="https://a.example/1"))
+    assert again == 2
+    assert not roster.here(one)
+
+
+def test_an_address_taken_over_by_another_is_that_one_s() -> None:
+    roster = Roster()
+    one, other = (roster.enter(Source(id=k, url=f"https://a.example/{k}")) for k in (1, 2))
+    roster.put_source(other, Source(id=2, url="https://a.example/1"))
+    assert roster.urls["https://a.example/1"] == other
+    roster.leave(one)
+    assert dict(roster.urls) == {"https://a.example/1": other}
+
+
+def test_text_that_is_no_text_is_mended_as_the_store_does() -> None:
+    roster = Roster()
+    number = roster.enter(Source(id=1, url="ü\ud800", title="a\ud800b", tags=("\udfff",), headers={"a": "\ud800"}))
+    line = roster.source(number)
+    assert (line.url, line.title, line.tags, line.headers) == ("ü\ud800", "a\ufffdb", ("\ufffd",), {"a": "\ufffd"})
+    roster.put_progress(number, Progress(source=1, etag="\ud800"))
+    assert roster.progress(number).etag == "\ufffd"
+
+
+def test_a_usual_source_takes_less_than_300_bytes() -> None:
+    roster = Roster()
+    numbers = [roster.enter(Source(id=k, url=f"https://example.org/{k}/feed", kind="feed")) for k in range(1, 101)]
+    for number in numbers:
+        roster.put_progress(number, Progress(source=number + 1, last=1.7e9, visits=3, captured=2.5, digest=""))
+    packed = sum(map(sys.getsizeof, roster._packed_lines + roster._packed_ways + roster._urls))
+    assert packed / len(numbers) < 300
