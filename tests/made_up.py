@@ -52,16 +52,16 @@ def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
             at=at, price=price, budget=BUDGET, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7
         )
         store.commit(Batch(price=row))
-    shared = learn(store.sources(ids=ids), settlements, now - 10 * 86400)
+    shared = learn(store.sources(ids=ids), settlements)
     holds = [Hold(host="market.example", until=now + 900, reason="answered 503")]
     store.commit(Batch(settlements=settlements, holds=holds, shared=shared))
     return ids
 
 
-def learn(sources: list[Source], settlements: list[Settlement], began: float) -> bytes:
+def learn(sources: list[Source], settlements: list[Settlement]) -> bytes:
     """Let the policy learn from the visits in order, and keep in their progress what it believes; its shared record."""
     policy, ids = make_policy(Config()), [source.id for source in sources]
-    policy.start(len(ids), began, labels=[source.url for source in sources])
+    policy.start(len(ids), min(each.crawl.at for each in settlements), labels=[source.url for source in sources])
     policy.configure(np.arange(len(ids)), half_life=np.array([source.half_life or math.nan for source in sources]),
                      importance=np.array([source.importance for source in sources]))  # fmt: skip
     latest = {}

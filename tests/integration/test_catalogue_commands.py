@@ -89,7 +89,7 @@ def crawled(here):
         items = [] if failures else [_item(id, k, now) for k in range(2)]
         version = Version(source=2, at=now - HOUR, digest="d", diff="-old\x1b[31m\n+new <b>") if id == 2 else None
         settlements.append(Settlement(crawl=crawl, progress=progress, items=items, version=version))
-    shared = learn(store.sources(), [*_history(1, 20.0, now), settlements[0]], now - 8 * DAY)
+    shared = learn(store.sources(), [*_history(1, 20.0, now), settlements[0]])
     price = Price(at=now - 5, price=0.3, budget=1.0, requests=60, captured=9.0)
     hold = Hold(host="down.example", until=now + HOUR, reason="asked to wait\x1b]0;title\x07")
     store.commit(Batch(settlements=settlements, price=price, holds=[hold], shared=shared))

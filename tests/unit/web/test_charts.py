@@ -78,8 +78,19 @@ def test_a_rhythm_goes_up_and_down_and_its_hours_are_marked() -> None:
     heights = [y for _, y in points_of(svg, "line index")]
     assert any(b < a - 5 for a, b in pairwise(heights))
     assert any(b > a + 5 for a, b in pairwise(heights))
-    for words in ("due at 08:00", ">00:00<", ">12:00<", "by the hour (UTC)"):
+    for words in ("due at 08:00", ">09 Sep<", ">12:00<", "by the hour (UTC)"):
         assert words in svg, words
+
+
+def test_the_price_is_named_where_the_curve_is_not() -> None:
+    def gap(price: float) -> float:
+        """By how much its name stands above its line."""
+        svg = ElementTree.fromstring(str(drawn(closed(1e9, 2.0, 1e-4), 1e9 + 1e5, price)))
+        line = next(float(e.attrib["y1"]) for e in svg.iter() if e.attrib.get("class") == "level price")
+        return line - next(float(e.attrib["y"]) for e in svg.iter() if (e.text or "").startswith("price"))
+
+    assert gap(1.9) < 0.0
+    assert gap(3.0) > 0.0
 
 
 def test_there_is_nothing_to_draw_before_the_first_crawl() -> None:

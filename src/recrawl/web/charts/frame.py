@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 480.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 14.0, 26.0
 _STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000,
             864000, 2592000, 7776000, 31536000)  # fmt: skip
+DAY_S = 86400.0
+MOST_TICKS = 60
 _numbers = itertools.count(1)
 
 
@@ -66,8 +68,8 @@ class Frame:
         back = " ".join(f"{self.x(x):.1f},{self.y(a):.1f}" for x, a, _ in reversed(known))
         self.parts.append(Markup('<polygon class="{}" points="{} {}"/>').format(name, there, back))
 
-    def level(self, value: float, name: str, label: str = "") -> None:
-        """A line across, with its name at the right."""
+    def level(self, value: float, name: str, label: str = "", *, below: bool = False) -> None:
+        """A line across, with its name at the right, above or below it."""
         if not math.isfinite(value):
             return
         y = self.y(value)
@@ -77,7 +79,7 @@ class Frame:
             )
         )
         if label:
-            place = y - 5 if y > TOP + 14 else y + 13
+            place = y + 15 if below or y <= TOP + 14 else y - 5
             self.label(WIDTH - RIGHT, place, label, "end")
 
     def upright(self, value: float, name: str, label: str = "") -> None:
@@ -168,6 +170,14 @@ def clock_ticks(start: float, end: float) -> list[tuple[float, str]]:
     count = int((end - first) / step) + 1
     shape = "%H:%M:%S" if step < 60 else "%H:%M" if step < 86400 else "%d %b" if step < 7776000 else "%b %Y"
     return [(at, moment(at, shape)) for at in (first + k * step for k in range(min(count, 12)))]
+
+
+def hour_ticks(start: float, end: float) -> list[tuple[float, str]]:
+    """Hours of the day between two Unix times, in UTC, with the date where one begins."""
+    step = min(step_s(end - start, about=8), DAY_S)
+    first = math.ceil(start / step)
+    marks = [k * step for k in range(first, first + MOST_TICKS) if k * step <= end]
+    return [(at, moment(at, "%d %b" if at % DAY_S == 0.0 else "%H:%M")) for at in marks]
 
 
 def age_ticks(end: float) -> list[tuple[float, str]]:

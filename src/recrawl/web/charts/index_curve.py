@@ -16,10 +16,10 @@ from recrawl.crawl.explanation import Explanation
 from recrawl.crawl.ranking import UNPRICED
 from recrawl.records import FloatArray
 from recrawl.units import show_duration
-from recrawl.web.charts.frame import Frame, age_ticks, clock_ticks, moment
+from recrawl.web.charts.frame import DAY_S, Frame, age_ticks, hour_ticks, moment
 
 POINTS = 120
-HOUR_S, DAY_S = 3600.0, 86400.0
+HOUR_S, MINUTE_S = 3600.0, 60.0
 RHYTHM = "rhythm"
 MOST_HOURS = 14 * 24
 """Beyond so many, turns of the hour are too close to be told apart."""
@@ -43,14 +43,13 @@ def index_chart(found: Explanation, index: Index) -> Markup | None:
     _mark_times(frame, last, end, by_hour)
     frame.line(ages.tolist(), curve.tolist(), "line index")
     if math.isfinite(price):
-        frame.level(price, "level price", f"price {price:.3g}")
+        frame.level(price, "level price", f"price {price:.3g}", below=bool(curve[-1] > price))
     frame.upright(found.age_s, "upright now", "now")
     frame.dot(found.age_s, found.index, "mark now")
     crossing = found.crossing_age_s
     if math.isfinite(crossing) and crossing <= end:
         frame.dot(crossing, price, "mark crossing", 5.0)
-        words = f"due at {moment(last + crossing, '%H:%M')}" if by_hour else f"due at {show_duration(crossing)}"
-        frame.label(frame.x(crossing), frame.y(price) + 18, words, _side(frame, crossing))
+        frame.label(frame.x(crossing), frame.y(price) + 18, _due(found, by_hour), _side(frame, crossing))
     return frame.svg()
 
 
@@ -75,10 +74,16 @@ def _mark_times(frame: Frame, last: float, end: float, by_hour: bool) -> None:
     if not by_hour:
         frame.x_ticks(age_ticks(end))
         return
-    ticks = [(at - last, text) for at, text in clock_ticks(last, last + end)]
+    ticks = [(at - last, text) for at, text in hour_ticks(last, last + end)]
     for age, _ in ticks:
         frame.upright(age, "grid")
     frame.x_ticks(ticks)
+
+
+def _due(found: Explanation, by_hour: bool) -> str:
+    """When the curve meets the price: at a time of day, to the minute, or an age."""
+    minute = round(found.worth_at / MINUTE_S) * MINUTE_S
+    return f"due at {moment(minute, '%H:%M') if by_hour else show_duration(found.crossing_age_s)}"
 
 
 def _side(frame: Frame, age: float) -> str:
