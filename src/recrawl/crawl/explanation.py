@@ -1,12 +1,7 @@
 """Why a source is fetched when it is: its beliefs, its index, the price, and what stands between them.
 
 The numbers are those the policy ranks by (:mod:`recrawl.crawl.ranking`), and what they are made of is said beside them.
-With C the cost, τ the age, λ the price and w the importance, by `form`::
-
-    closed      index = (w·v/C)(1 − (1 + rτ)e^{−rτ}), v·τ²/(2C) where r = 0
-    averaged    the mean of that over what is believed of v and r; at r and v themselves where there is no doubt
-    planned     index = (w/C)·τ·planned rate
-    rhythm      by the hour: what waits to be found, less what waiting for a busier hour is worth, raised by doubt
+What makes up the index of each form stands in docs/commands.md. With λ the price and τ the age::
 
     crossing age: the first τ at which the index is λ
     due = last + min(crossing age, max age), not before last + min interval, nor before any hold ends
