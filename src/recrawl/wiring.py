@@ -118,16 +118,17 @@ def _say_what_is_not_used(memory: Memory) -> None:
 
 
 def recall(
-    config: Config, store: Store, sources: Sequence[Source], progress: Iterable[Progress], now: float
+    config: Config, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float
 ) -> Ranking:
-    """The policy as it stands in the store, for some sources: what a crawler that began now would think of them.
+    """The policy as it stands in a store, for some sources: what a crawler that began now would think of them.
 
-    `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`). Nothing is claimed, compiled
+    `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`), `shared` the record of the
+    catalogue as a whole (:func:`recrawl.cluster.board.common_record`). Nothing is claimed, compiled
     ahead or written, and nobody waits for the crawler. That somebody asked for a crawl at once is not considered.
     """
     decider = _new_decider(config, Slots(config.politeness, now, random.Random(0)))
     unasked = [msgspec.structs.replace(source, wanted=0.0) if source.wanted else source for source in sources]
-    decider.load(unasked, map(copy, progress), store.shared(), now)
+    decider.load(unasked, map(copy, progress), shared, now)
     return decider.ranking()
 
 

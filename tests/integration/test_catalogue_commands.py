@@ -295,7 +295,7 @@ def test_status_names_the_crawler_that_runs(crawled, said):
 def test_explain_says_the_numbers_that_rank(crawled, said):
     found = as_json(said("explain", "busy", "--json"))
     store = open_store("recrawl.db")
-    ranking = recall(Config(), store, store.sources(ids=[1]), list(store.progress([1])), time.time())
+    ranking = recall(Config(), store.sources(ids=[1]), store.progress([1]), store.shared(), time.time())
     store.close()
     ages = np.array([found["age_s"], 0.98 * found["crossing_age_s"], found["crossing_age_s"]])
     now, before, worth = ranking.curve(1, ages + found["last"])

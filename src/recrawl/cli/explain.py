@@ -45,6 +45,7 @@ def command(target: str, as_json: bool) -> None:
 
 def explained(store: Store, config: Config, source: Source, now: float) -> Explanation:
     """What there is to say of a source, as whoever crawls it ranks it."""
+    from recrawl.cluster.board import common_record
     from recrawl.crawl.explanation import explain
     from recrawl.crawl.settings_note import in_force
     from recrawl.wiring import recall
@@ -52,7 +53,8 @@ def explained(store: Store, config: Config, source: Source, now: float) -> Expla
     config = in_force(store, config)
     progress = next(iter(store.progress([source.id])))
     around = circumstances(store, config, source, progress, now)
-    standing = recall(config, store, [source], [progress], now).standing(progress, now, around.price)
+    ranking = recall(config, [source], [progress], common_record(store, now), now)
+    standing = ranking.standing(progress, now, around.price)
     return explain(source, progress, now, around, standing, store.crawls(source=source.id, limit=CRAWLS))
 
 

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from recrawl.errors import StoreVersionError
+from recrawl.store.base import FLEET_RECORDS
 
 Told = TypeVar("Told")
 BOARD, WISH = "fleet/board", "fleet/wish"
@@ -28,6 +29,14 @@ class Notes(Protocol):
 
     def write_note(self, name: str, text: bytes | None) -> None:
         """Keep it; None forgets."""
+        ...
+
+
+class Records(Notes, Protocol):
+    """The same, with the learner's record."""
+
+    def shared(self) -> bytes | None:
+        """Of the whole catalogue, as whoever crawled alone left it."""
         ...
 
 
@@ -128,6 +137,18 @@ def read_wish(store: Notes) -> Wish | None:
 def write_wish(store: Notes, wish: Wish) -> None:
     """Ask for it; the coordinator sees it within a second or two."""
     store.write_note(WISH, msgspec.json.encode(wish))
+
+
+def common_record(store: Records, now: float) -> bytes | None:
+    """What the learner knows of the catalogue as a whole: of a fleet at work as one of its shards has it, or as the
+    store has it; each where there is nothing of the other."""
+    try:
+        board = read_board(store)
+    except StoreVersionError:
+        return store.shared()
+    shards = (store.note(FLEET_RECORDS + line.name) for line in (board.shards if board is not None else ()))
+    own, of_fleet = store.shared(), next((record for record in shards if record is not None), None)
+    return (of_fleet or own) if is_up(board, now) else (own or of_fleet)
 
 
 def _understood(text: bytes | None, kind: type[Told]) -> Told | None:

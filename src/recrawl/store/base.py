@@ -510,6 +510,10 @@ class Store(Protocol):
         ...
 
 
+FLEET_RECORDS = "fleet/shared/"
+"""Names of the notes that hold each writer's record of its part of the catalogue, where there are several."""
+
+
 def item_key(key: str) -> int:
     """Eight bytes of a digest of an item's key, as a signed integer: what stores and listings compare.
 

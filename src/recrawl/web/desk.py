@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from recrawl.clock import Clock
-from recrawl.cluster.board import Board, Wish, is_up, read_board, read_wish
+from recrawl.cluster.board import Board, Wish, common_record, is_up, read_board, read_wish
 from recrawl.config import Config, quiet_until
 from recrawl.crawl.explanation import Circumstances
 from recrawl.crawl.politeness import Slots
@@ -103,7 +103,8 @@ class Desk:
 
     def ranking(self, sources: Sequence[Source], progress: Sequence[Progress]) -> Ranking:
         """Where sources stand, as the store has it."""
-        return recall(self.in_force(), self.store, sources, progress, self.now())
+        shared = self.cached.get("shared", SHORT_S, lambda: common_record(self.store, self.now()))
+        return recall(self.in_force(), sources, progress, shared, self.now())
 
     def circumstances(self, url: str) -> Circumstances:
         """What the source at an address shares with others."""

@@ -63,7 +63,7 @@ class TestLooking:
 
     def test_explain_says_the_numbers_that_rank(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/explain/1").json
-        ranking = recall(Config(), filled, filled.sources(ids=[1]), list(filled.progress([1])), NOW)
+        ranking = recall(Config(), filled.sources(ids=[1]), filled.progress([1]), filled.shared(), NOW)
         ages = np.array([told["age"], 0.99 * told["crossing_age"], told["crossing_age"]])
         now, before, worth = ranking.curve(1, told["last"] + ages)
         assert told["index"] == pytest.approx(now, rel=1e-9)

@@ -15,13 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from recrawl.errors import StoreTakenError
-from recrawl.store.base import Batch, Hold, Progress, Source, SourceState
+from recrawl.store.base import FLEET_RECORDS, Batch, Hold, Progress, Source, SourceState
 from recrawl.store.postgres import PostgresStore, buckets
 from recrawl.store.postgres.settling import Part
 from recrawl.store.postgres.tenure import Tenure
 
-SHARED = "fleet/shared/"
-"""Names of the notes that hold each writer's record of its part of the catalogue."""
 _CHANGES = 2**32
 
 
@@ -182,10 +180,10 @@ class Slice:
 
     def shared(self) -> bytes | None:
         """The learner's record: its own, or any other writer's to begin with, or the whole store's."""
-        own = self._store.note(SHARED + self.name)
+        own = self._store.note(FLEET_RECORDS + self.name)
         if own is not None:
             return own
-        other = self._link.reading(lambda connection: buckets.any_note(connection, SHARED))
+        other = self._link.reading(lambda connection: buckets.any_note(connection, FLEET_RECORDS))
         return self._store.shared() if other is None else other
 
     # -- writing
@@ -221,7 +219,7 @@ class Slice:
         if not touched:
             return None
         named = {self._scope(bucket): epochs[bucket] for bucket in sorted(touched)}
-        return Part(kept, named, buckets=known, hold_buckets=hosts, note=SHARED + self.name)
+        return Part(kept, named, buckets=known, hold_buckets=hosts, note=FLEET_RECORDS + self.name)
 
     def _holds_all(self, part: Part) -> bool:
         mine = {self._scope(bucket): epoch for bucket, epoch in self._tenure.epochs.items()}
