@@ -79,7 +79,7 @@ layers: $(INSTALLED)
 	$(BIN)/lint-imports --no-cache
 
 bench: $(INSTALLED)
-	@for each in kernels simulator calendar replay store crawl; do echo; echo "== $$each"; $(BIN)/python -m benchmarks.$$each || exit 1; done
+	@for each in kernels simulator calendar replay store scheduler crawl; do echo; echo "== $$each"; $(BIN)/python -m benchmarks.$$each || exit 1; done
 
 ablation: $(INSTALLED)
 	$(BIN)/python -m benchmarks.ablation

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Container, Mapping
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, ne
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -46,13 +47,9 @@ class Packing(Generic[R]):
         self._decode = msgspec.msgpack.Decoder(dict[int, Any]).decode
 
     def pack(self, record: R) -> bytes:
-        """What is not as usual, by the place of its field; a NaN is as usual where that is one."""
-        told = zip(self._values(record), self._usual, strict=True)
-        unusual = {
-            place: value
-            for place, (value, usual) in enumerate(told)
-            if value is not usual and value != usual and (value == value or usual == usual)
-        }
+        """What is not as usual, by the place of its field."""
+        values = self._values(record)
+        unusual = dict(compress(enumerate(values), map(ne, values, self._usual)))
         try:
             return self._encode(unusual)
         except UnicodeEncodeError:  # text from the web that is no text
@@ -61,8 +58,9 @@ class Packing(Generic[R]):
     def unpack(self, packed: bytes, **more: Any) -> R:
         """The record again, with what was left out of it."""
         names, told = self._names, self._decode(packed)
-        for place in self._tuples & told.keys():
-            told[place] = tuple(told[place])
+        for place in self._tuples:
+            if place in told:
+                told[place] = tuple(told[place])
         return self._record(**{names[place]: value for place, value in told.items()}, **more)
 
 
