@@ -24,7 +24,7 @@ MOVERS = 15
 SPAN = 32.0
 """The slider goes from the present budget divided by this to it times this."""
 STEPS = 11
-MOST = 10_000
+MOST = 5000
 """Sources that are looked at."""
 PRECISION = 1e-4
 """By how much a spend may miss its budget, as a share of it."""
