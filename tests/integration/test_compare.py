@@ -61,18 +61,18 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
 def test_two_policies_run_at_once_and_are_told_apart(
     home: Path, web: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    early = told(capsys, "round_robin", "miniflux:filled", "--for", "1500ms", "--swap", "1s")
+    early = told(capsys, "round_robin", "miniflux:filled", "--for", "1s", "--swap", "2s")
     assert early["verdict"] == "too early"
     assert early["difference"] is None
 
-    found = told(capsys, "round_robin", "miniflux:filled", "--for", "6s")
+    found = told(capsys, "round_robin", "miniflux:filled", "--for", "9s")
     assert found["began"] == early["began"]
-    assert found["seconds"] == pytest.approx(6.0, abs=1.5)
-    assert (found["hosts"], found["swap_s"], found["paired"]) == (20, 1.0, True)
+    assert 9.0 <= found["seconds"] < 20.0
+    assert (found["hosts"], found["swap_s"], found["paired"]) == (20, 2.0, True)
     one, other = found["policies"]
     assert [one["policy"], other["policy"]] == ["round_robin", "miniflux:filled"]
     for side in (one, other):
-        assert side["fetches"] == pytest.approx(found["seconds"] * 20, rel=0.35)
+        assert 0 < side["fetches"] <= found["seconds"] * 20 + 2 + 20  # its half, its burst, and a robots.txt per host
         assert side["captured"] > 0
         assert side["per_fetch"] == pytest.approx(side["captured"] / side["fetches"])
         assert side["new_items"] > 0
