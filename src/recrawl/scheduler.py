@@ -273,7 +273,7 @@ class Scheduler:
 
     def _first_wait(self) -> float:
         """Within what time keys never fetched get their turn."""
-        return first_wait(self._decider.newcomers(), self._purse.per_second, self._config.cold_start)
+        return first_wait(self._decider.newcomers(), self._purse.per_second, self._config.newcomers_share)
 
     def __len__(self) -> int:
         return len(self._decider)

@@ -33,7 +33,7 @@ from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.transport import Transport
 from recrawl.policies.contract import LivePolicy
-from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.policies.remembering import Memory
 from recrawl.policies.split import Split
 from recrawl.policies.trial import Trial
@@ -44,6 +44,8 @@ M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """From glibc's malloc.h."""
 LARGE_BLOCK_BYTES = 128 * 1024
 POOLS = 2
+FLOOR_ROUNDS = 4.0
+"""Sources that were given no maximum age have the usual one, stretched to so many rounds of the catalogue."""
 
 
 def make_terms(config: Config) -> Terms:
@@ -65,7 +67,12 @@ def make_terms(config: Config) -> Terms:
 def make_policy(config: Config, name: str | None = None) -> LivePolicy:
     """The policy of the live program, or another by name, with the settings as far as it takes them."""
     return policies.live(
-        name or config.policy, objective=config.objective, half_life=config.half_life_s, cold_start=config.cold_start
+        name or config.policy,
+        objective=config.objective,
+        half_life=config.half_life_s,
+        cold_start=config.newcomers_share,
+        max_age=config.max_age_s,
+        rounds=FLOOR_ROUNDS,
     )
 
 
@@ -103,7 +110,7 @@ def _new_decider(config: Config, slots: Slots, split: Split | None = None) -> De
 
 def _warm_up(policy: LivePolicy, now: float) -> None:
     """Only the learner is compiled."""
-    if isinstance(policy, LearnedCalendar):
+    if isinstance(policy, LearnedWhittle):
         warm_up(policy, now)
 
 

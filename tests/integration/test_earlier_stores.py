@@ -130,15 +130,17 @@ def test_a_crawler_goes_on_with_what_it_knew(kept: Kept) -> None:
             assert np.isfinite(intent.index)
 
 
-def test_rows_of_the_present_layout_are_believed_again(read: Kept) -> None:
+def test_what_rows_of_the_second_layout_say_is_believed_again(read: Kept) -> None:
     scheduler = read.scheduler()
     policy, number = scheduler._decider.policy, scheduler._decider.number
-    policy.choose(read.now, 0.0)  # beliefs are of the hour of the last choice
     for url, said in read.sources.items():
         if said["visits"]:
-            beliefs = policy.beliefs([number(url)])
-            assert beliefs.value[0] == pytest.approx(said["value"], rel=1e-6), url
-            assert beliefs.rate[0] == pytest.approx(said["rate"], rel=1e-6), url
+            (reason,) = policy.reasons([number(url)], read.now)
+            numbers = reason.numbers
+            per_day = numbers["items_per_day"] if reason.form == "rhythm" else 86400 * numbers["change_rate_per_s"]
+            assert per_day == pytest.approx(said["per_day"], rel=1e-3), url
+            if "appeal" in said:
+                assert policy.appeal([number(url)])[0][0] == pytest.approx(said["appeal"], rel=1e-6), url
     scheduler.close()
 
 

@@ -74,6 +74,6 @@ def test_a_write_outside_would_be_seen():
 def test_all_compiled_code_stays_within_its_arrays():
     folders = ("scheduling", "kernels", "learning", "policies", "sim")
     units = [f"tests/unit/{folder}" for folder in folders]
-    properties = ["calendar", "kernels", "learned_calendar", "learning", "static_allocation", "theory"]
+    properties = ["calendar", "kernels", "learned_live", "learning", "static_allocation", "theory"]
     output = run_tests(*units, *(f"tests/properties/test_{name}.py" for name in properties), examples=1000)
     assert examples_in(output) >= 1000

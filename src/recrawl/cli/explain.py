@@ -83,7 +83,7 @@ def circumstances(store: Store, config: Config, source: Source, progress: Progre
         host_held_until=hold.until if hold else 0.0,
         host_held_by=hold.reason if hold else "",
         quiet_until=quiet_until(config.politeness.quiet, now),
-        first_wait_s=first_wait(waiting, budget, config.cold_start),
+        first_wait_s=first_wait(waiting, budget, config.newcomers_share),
         objective=config.objective,
     )
 

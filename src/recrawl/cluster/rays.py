@@ -299,7 +299,7 @@ async def _be_coordinator(actor: CoordinatorActor, config: Any, space: str) -> N
     store = await asyncio.to_thread(_patiently_opened, config.store)
     try:
         hands = RayHands(config, space)
-        actor._coordinator = Coordinator(store, hands, clock.now, config.cold_start, steady=time.monotonic)
+        actor._coordinator = Coordinator(store, hands, clock.now, config.newcomers_share, steady=time.monotonic)
         await coordinate(actor._coordinator, config, store, clock)
     finally:
         await asyncio.to_thread(store.close)

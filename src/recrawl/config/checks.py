@@ -73,8 +73,8 @@ def _whole(low: int, high: int) -> Rule:
 
 
 def _share(name: str, number: float) -> None:
-    if not 0.0 < number <= 1.0:
-        raise ParameterError(name, "more than 0 and at most 1", number)
+    if not 0.0 <= number <= 1.0:
+        raise ParameterError(name, "between 0 and 1", number)
 
 
 def _header_text(name: str, text: str) -> None:

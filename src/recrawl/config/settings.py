@@ -176,7 +176,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Everything in `recrawl.toml`.
 
     `half_life` and `max_age` are those of sources that were given none; `cold_start` is the share of the budget kept
-    for sources never fetched while there are any. `policy` may have options: `miniflux:filled`.
+    for sources never fetched while there are any, 0 for what suits the objective. `policy` may have options:
+    `miniflux:filled`.
     """
 
     store: str = "recrawl.db"
@@ -186,7 +187,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     objective: ObjectiveName = "ephemeral"
     half_life: str = "12h"
     max_age: str = "30d"
-    cold_start: float = 0.5
+    cold_start: float = 0.0
     fetch: Fetching = Fetching()
     politeness: Politeness = Politeness()
     hints: HintSwitches = HintSwitches()
@@ -195,6 +196,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     retention: Retention = Retention()
     outlets: Outlets = Outlets()
     web: Web = Web()
+
+    @property
+    def newcomers_share(self) -> float:
+        """Of the budget, for sources never fetched: under freshness all, for a page never copied is stale; or half."""
+        return self.cold_start or (1.0 if self.objective == "freshness" else 0.5)
 
     @property
     def budget_per_s(self) -> float:

@@ -503,7 +503,7 @@ class Decider:
     def _max_age(self, number: int, source: Source) -> float:
         """In seconds; as good as none where its owner asked for a crawl that has not been made yet."""
         served = self._granted.get(number, 0.0) >= source.wanted or self._roster.last(number) >= source.wanted
-        return source.max_age or self.terms.max_age_s if served else AT_ONCE_S
+        return (source.max_age or math.nan) if served else AT_ONCE_S
 
     def _grant(self, numbers: list[int]) -> None:
         """Crawls that were asked for have been made, whatever came of them."""

@@ -127,7 +127,7 @@ def explain(
     """Why and when `source` will be fetched, seen at `now` (Unix seconds), from where it stands in the ranking."""
     value_low, value_high = lognormal_interval(standing.value, standing.value_sd)
     rate_low, rate_high = lognormal_interval(standing.rate, standing.rate_sd)
-    max_age = source.max_age or around.max_age_s
+    max_age = standing.reasons.get("max_age_s", source.max_age or around.max_age_s)
     last = math.nan if progress.last is None else progress.last
     per_day = _per_day(standing, around.objective)
     found = Explanation(

@@ -51,8 +51,8 @@ def _rates(change: FloatArray, worth_per_price: FloatArray) -> FloatArray:
 @njit(cache=True)
 def averaged_rates(
     ids: IntArray,
-    mass: FloatArray,
-    change: FloatArray,
+    mass: npt.NDArray[np.float32],
+    change: npt.NDArray[np.float32],
     worth: FloatArray,
     inverse_price: float,
     hopeless: float,

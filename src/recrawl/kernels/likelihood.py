@@ -16,7 +16,7 @@ for r::
     log p(r | data) = Σ (y/φ)·log f_r(τ) − (a + Σy/φ)·log(b + Σf_r(τ)/φ) + log p(r)
 
 *Arrivals.* Counts n over exposures e have marginals that are negative binomial when rates are Gamma(a, b) over the
-catalogue; (a, b) is fitted by expectation–maximisation, or by moments.
+catalogue; (a, b) is fitted by expectation–maximisation.
 
 Symbols: Δ change rate, τ gap, u inflow, r decay rate, φ dispersion, a shape, b rate of a Gamma law; rates are per
 time unit.
@@ -34,7 +34,6 @@ from scipy.special import digamma, polygamma
 from recrawl.records import FloatArray
 
 SMALLEST_SHAPE, LARGEST_SHAPE = 0.02, 200.0
-BROADEST_SHAPE, NARROWEST_SHAPE = 0.1, 20.0
 
 
 @njit(cache=True)
@@ -132,38 +131,31 @@ def _shape_of(gap: float, shape: float) -> float:
 
 
 def gamma_prior(
-    counts: FloatArray, exposure: FloatArray, start: tuple[float, float], rounds: int = 30
+    counts: FloatArray,
+    exposure: FloatArray,
+    start: tuple[float, float],
+    rounds: int = 30,
+    weight: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Shape a and rate b of the Gamma law of arrival rates that best explains counts over exposures (> 0).
+
+    `weight` says for how many sources each pair stands, by default for one.
 
     A few rounds of expectation–maximisation from `start`; call again with the result to go on. One pseudo-source of
     the mean rate keeps a catalogue of silent sources from a prior of rate 0.
     """
     shape, rate = start
-    pooled = (counts.sum() + 0.5) / exposure.sum()
+    each = np.ones(len(counts)) if weight is None else weight
+    sources = each.sum() + 1.0
+    pooled = (each @ counts + 0.5) / (each @ exposure)
     for _ in range(rounds):
         mean = (shape + counts) / (rate + exposure)
         log_mean = digamma(shape + counts) - np.log(rate + exposure)
-        average = (mean.sum() + pooled) / (len(counts) + 1)
-        average_log = (log_mean.sum() + math.log(pooled) - 1.0) / (len(counts) + 1)
+        average = (each @ mean + pooled) / sources
+        average_log = (each @ log_mean + math.log(pooled) - 1.0) / sources
         before = shape
         shape = _shape_of(max(math.log(average) - average_log, 1e-6), shape)
         rate = shape / average
         if abs(shape - before) < 1e-4 * shape:
             break
     return shape, rate
-
-
-def moment_gamma_prior(counts: FloatArray, exposure: FloatArray) -> tuple[float, float]:
-    """Shape a and rate b of the Gamma law with the mean and variance of rates that counts over exposures (> 0) show.
-
-    Sources weigh by their exposure. Where rates drift, or the law is no Gamma law, a few busy sources make this prior
-    broader than the likeliest one, and a source that was quiet so far is sooner believed to have woken up.
-    """
-    total, time = float(counts.sum()), float(exposure.sum())
-    if len(counts) < 2 or total < 2.0:
-        return 0.5, 0.5 * time / (total + 0.5)
-    mean = total / time
-    excess = float(((counts - mean * exposure) ** 2 - counts).sum()) / float((exposure**2).sum())
-    shape = min(max(mean * mean / max(excess, 1e-300), BROADEST_SHAPE), NARROWEST_SHAPE)
-    return shape, shape / mean

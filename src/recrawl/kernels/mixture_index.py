@@ -21,11 +21,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from recrawl.kernels.continuous_index import EXHAUSTED, index_at_age, ripeness
 from recrawl.records import FloatArray, IntArray
 
+Numbers = npt.NDArray[np.float32]
+
+CLIMBS = 200
+"""Steps towards a crossing age at most."""
 NARROW = 2.0
 """Curvature at the top, per squared grid step, from which a posterior counts as narrower than the grid."""
 
@@ -70,9 +75,9 @@ def _narrow(
     log_posterior: FloatArray,
     values: FloatArray,
     rates: FloatArray,
-    mass: FloatArray,
-    value: FloatArray,
-    rate: FloatArray,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
 ) -> bool:
     """Two atoms one standard deviation about the mode, for a posterior that the grid is too coarse for; else False."""
     g = int(np.argmax(log_posterior))
@@ -94,9 +99,9 @@ def condense(
     log_posterior: FloatArray,
     values: FloatArray,
     rates: FloatArray,
-    mass: FloatArray,
-    value: FloatArray,
-    rate: FloatArray,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
 ) -> None:
     """Condense a posterior over a grid of rates into atoms of about equal mass, in order of rate, in place.
 
@@ -125,32 +130,78 @@ def condense(
 
 @njit(cache=True)
 def scan(
-    mass: FloatArray,
-    value: FloatArray,
-    rate: FloatArray,
-    lag: FloatArray,
-    spread: FloatArray,
+    rows: IntArray,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
+    spread: Numbers,
+    optimism: Numbers,
     age: FloatArray,
-    optimism: FloatArray,
+    tick: float,
     out: FloatArray,
 ) -> None:
-    """Fill `out` with the averaged index of every source (a row of atoms), plus its `optimism` in deviations."""
-    for i in range(len(out)):
-        mean, square = 0.0, 0.0
+    """Fill `out` with the averaged index of some rows of atoms at their ages, plus its `optimism` in deviations.
+
+    `optimism` is one number per row of atoms, or has no element where there is none.
+    """
+    hopes = len(optimism) > 0
+    for k in range(len(rows)):
+        i, mean, square = rows[k], 0.0, 0.0
         for q in range(mass.shape[1]):
-            if mass[i, q] > 0.0:
-                index = lagged_index(value[i, q], rate[i, q], lag[i, q], age[i])
-                mean += mass[i, q] * index
-                square += mass[i, q] * index * index
-        out[i] = mean
-        if optimism[i] != 0.0:
+            m, v, r = np.float64(mass[i, q]), np.float64(value[i, q]), np.float64(rate[i, q])
+            if m > 0.0:
+                lag = tick_lag(r, tick) if tick > 0.0 else 0.0
+                index = lagged_index(v, r, lag, age[k])
+                mean += m * index
+                square += m * index * index
+        out[k] = mean
+        if hopes and optimism[i] != 0.0:
             doubt = square * (1.0 + spread[i] * spread[i]) - mean * mean
-            out[i] = max(mean + optimism[i] * math.sqrt(max(doubt, 0.0)), 0.0)
+            out[k] = max(mean + optimism[i] * math.sqrt(max(doubt, 0.0)), 0.0)
 
 
 @njit(cache=True)
-def lags(ids: IntArray, rate: FloatArray, tick: float, lag: FloatArray) -> None:
-    """Fill the lag of every atom of some sources."""
-    for k in range(len(ids)):
-        for q in range(rate.shape[1]):
-            lag[ids[k], q] = tick_lag(rate[ids[k], q], tick)
+def young_ages(
+    rows: IntArray,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
+    age: FloatArray,
+    level: FloatArray,
+    near: float,
+    out: FloatArray,
+) -> None:
+    """Ages up to which the averaged index of some rows, now `age` old, is surely below its level; inf for always.
+
+    From age a on, each curve rises no faster than vr²e^{−ra}·τ, so that g(τ) ≤ g(a) + ½K(τ² − a²), K = Σ m·v·r²e^{−ra}
+    (v where r = 0). Where that meets the level is the next a; the ages climb to the crossing from below, and stop where
+    a step is less than the share `near` of the age.
+    """
+    for k in range(len(rows)):
+        i, a, most, endless = rows[k], age[k], 0.0, False
+        for q in range(mass.shape[1]):
+            full = np.float64(mass[i, q]) * np.float64(value[i, q])
+            most += full
+            if full > 0.0 and rate[i, q] <= 0.0:
+                endless = True
+        if not endless and most <= level[k]:
+            out[k] = math.inf
+            continue
+        for _ in range(CLIMBS):
+            index, steep = 0.0, 0.0
+            for q in range(mass.shape[1]):
+                m, v, r = np.float64(mass[i, q]), np.float64(value[i, q]), np.float64(rate[i, q])
+                if m > 0.0:
+                    index += m * lagged_index(v, r, 0.0, a)
+                    steep += m * v * (r * r * math.exp(-r * a) if r > 0.0 else 1.0)
+            if index >= level[k]:
+                break
+            if steep <= 0.0:
+                a = math.inf
+                break
+            further = math.sqrt(a * a + 2.0 * (level[k] - index) / steep)
+            close = further - a < near * further
+            a = further
+            if close:
+                break
+        out[k] = a

@@ -23,40 +23,49 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from recrawl.records import FloatArray, IntArray
 
 HOURS, WEEK = 24, 7
 HOUR = 1.0 / 24.0
+LONGEST_AGE = 1e6
+LONGEST_WALK = 28.0
+"""Days that are walked hour by hour."""
+HALVINGS, FINE_HALVINGS = 6, 40
+"""An hour halved so often is a minute; or less than a microsecond."""
+Profile = npt.NDArray[np.float32]
 LEAST_PROFILE = 1e-3
 """No hour is taken to be quite dead."""
 LARGEST_SHARE = 0.9999
 
 
 @njit(cache=True)
-def gather(
-    start: float,
-    end: float,
-    hours: FloatArray,
-    weekdays: FloatArray,
-    decay: float,
-    exposure: FloatArray,
-    worth: FloatArray,
-) -> None:
-    """Carry N and W of every source from one time to a later one (days since 1970), hour by hour, in place."""
+def carry(
+    start: float, end: float, hours: Profile, weekdays: Profile, decay: float, exposure: float, worth: float
+) -> tuple[float, float]:
+    """N and W of a source carried from one time to a later one (days since 1970), hour by hour.
+
+    What lies further back than four weeks is taken to have seen every hour alike.
+    """
     at = start
-    while at < end - 1e-12:
-        step = min((math.floor(at * HOURS + 1e-9) + 1.0) * HOUR, end) - at
-        middle = at + 0.5 * step
-        hour, weekday = math.floor(middle * HOURS) % HOURS, math.floor(middle) % WEEK
+    if end - at > LONGEST_WALK:
+        step = end - LONGEST_WALK - at
         kept = math.exp(-decay * step)
-        fresh = (1.0 - kept) / decay if decay > 0.0 else step
-        for i in range(len(exposure)):
-            profile = hours[i, hour] * weekdays[i, weekday]
-            worth[i] = kept * worth[i] + fresh * profile
-            exposure[i] += step * profile
+        worth = kept * worth + ((1.0 - kept) / decay if decay > 0.0 else step)
+        exposure += step
         at += step
+    while at < end - 1e-12:
+        stop = min((math.floor(at * HOURS + 1e-9) + 1.0) * HOUR, end)
+        step, middle = stop - at, 0.5 * (at + stop)
+        profile = hours[math.floor(middle * HOURS) % HOURS] * weekdays[math.floor(middle) % WEEK]
+        kept = math.exp(-decay * step)
+        worth = kept * worth + profile * ((1.0 - kept) / decay if decay > 0.0 else step)
+        exposure += step * profile
+        at = stop
+    return exposure, worth
 
 
 @njit(cache=True)
@@ -64,15 +73,16 @@ def best_wait(
     now: float,
     horizon: float,
     shortest: float,
-    hours: FloatArray,
-    weekdays: FloatArray,
+    hours: Profile,
+    weekdays: Profile,
     decay: float,
     exposure: float,
     worth: float,
 ) -> float:
     """q = max ΔW/ΔN over waits up to the horizon, ending with an hour or after the shortest one; with decay 0, p."""
-    at, hour, weekday = 0.0, math.floor(now * HOURS) % HOURS, math.floor(now) % WEEK
-    left = (math.floor(now * HOURS) + 1.0) * HOUR - now
+    begun = math.floor(now * HOURS + 1e-9)
+    at, hour, weekday = 0.0, begun % HOURS, begun // HOURS % WEEK
+    left = (begun + 1.0) * HOUR - now
     added, gained, best = 0.0, worth, -math.inf if decay > 0.0 else math.inf
     delay, total = 0.0, exposure
     first = True
@@ -114,65 +124,222 @@ def rhythm_index(rate: float, age: float, exposure: float, worth: float, decay: 
 @njit(cache=True)
 def information(shape: float, scale_rate: float, exposure: float) -> float:
     """The standard deviation of log r, under a Gamma(A, B) belief, that a crawl after exposure N would remove."""
-    return math.sqrt(exposure / (scale_rate + exposure) / max(shape, 1e-3))
+    known = exposure / (scale_rate + exposure) if exposure < math.inf else 1.0
+    return math.sqrt(known / max(shape, 1e-3))
+
+
+@njit(cache=True)
+def raised(index: float, shape: float, scale_rate: float, exposure: float, bonus: float) -> float:
+    """The index with what finding out is worth."""
+    return index * (1.0 + bonus * information(shape, scale_rate, exposure))
 
 
 @njit(cache=True)
 def rhythm_scan(
-    now: float,
-    last: FloatArray,
-    rate: FloatArray,
-    shape: FloatArray,
-    scale_rate: FloatArray,
+    rows: IntArray,
+    now: FloatArray,
+    since: FloatArray,
+    until: FloatArray,
+    at: FloatArray,
     exposure: FloatArray,
     worth: FloatArray,
-    hours: FloatArray,
-    weekdays: FloatArray,
-    decay: float,
+    rate: Profile,
+    shape: Profile,
+    scale_rate: Profile,
+    hours: Profile,
+    weekdays: Profile,
+    decay: FloatArray,
     horizon: float,
     shortest: float,
     bonus: float,
     out: FloatArray,
 ) -> None:
-    """Fill `out` with the index of every source; times in days."""
-    for i in range(len(out)):
-        wait = best_wait(now, horizon, shortest, hours[i], weekdays[i], decay, exposure[i], worth[i])
-        index = rhythm_index(rate[i], now - last[i], exposure[i], worth[i], decay, wait)
-        out[i] = index * (1.0 + bonus * information(shape[i], scale_rate[i], exposure[i]))
+    """Fill `out` with the index of some rows at unit weight, each at its time `now`; times in days.
+
+    `exposure` and `worth` of a row are those at the time `at`, since its last visit `until`; they are brought up to
+    the beginning of the present hour.
+    """
+    for k in range(len(rows)):
+        i = rows[k]
+        begin, n, w = at[i], exposure[i], worth[i]
+        if now[k] < begin:
+            begin, n, w = until[i], 0.0, 0.0
+        hour = math.floor(now[k] * HOURS + 1e-9) * HOUR
+        if hour > begin:
+            n, w = carry(begin, hour, hours[i], weekdays[i], decay[i], n, w)
+            if begin == at[i]:
+                at[i], exposure[i], worth[i] = hour, n, w
+            begin = hour
+        n, w = carry(begin, now[k], hours[i], weekdays[i], decay[i], n, w)
+        wait = best_wait(now[k], horizon, shortest, hours[i], weekdays[i], decay[i], n, w)
+        index = rhythm_index(rate[i], now[k] - since[k], n, w, decay[i], wait)
+        out[k] = raised(index, shape[i], scale_rate[i], n, bonus)
 
 
 @njit(cache=True)
-def shrink_profiles(
-    ids: IntArray,
-    own_hours: FloatArray,
-    own_weekdays: FloatArray,
-    pooled_hours: FloatArray,
-    pooled_weekdays: FloatArray,
-    weekday_time: FloatArray,
-    hour_weight: float,
-    weekday_weight: float,
-    use_weekdays: bool,
-    hours: FloatArray,
-    weekdays: FloatArray,
+def _bound(
+    rate: float, age: float, n: float, w: float, decay: float, shape: float, scale_rate: float, bonus: float
+) -> float:
+    """The index without looking ahead, which only lowers it."""
+    wait = math.exp(-decay * age) if decay > 0.0 else age
+    return raised(rhythm_index(rate, age, n, w, decay, wait), shape, scale_rate, n, bonus)
+
+
+@njit(cache=True)
+def quiet_until(
+    rows: IntArray,
+    now: float,
+    since: FloatArray,
+    level: FloatArray,
+    furthest: float,
+    until: FloatArray,
+    at: FloatArray,
+    exposure: FloatArray,
+    worth: FloatArray,
+    rate: Profile,
+    shape: Profile,
+    scale_rate: Profile,
+    hours: Profile,
+    weekdays: Profile,
+    decay: FloatArray,
+    bonus: float,
+    out: FloatArray,
 ) -> None:
-    """Profiles of some sources: their own counts with the pooled profile counted for some pseudo-items, of mean 1."""
-    everything, time = pooled_hours.sum(), max(weekday_time.sum(), 1e-12)
-    seen = pooled_weekdays.sum()
-    for k in range(len(ids)):
-        i = ids[k]
-        own = own_hours[i].sum()
-        for h in range(HOURS):
-            common = (pooled_hours[h] + 10.0 / HOURS) / (everything + 10.0) * HOURS
-            hours[i, h] = (own_hours[i, h] * HOURS + hour_weight * common) / (own + hour_weight)
-        mean = 0.0
-        for d in range(WEEK):
-            if use_weekdays:
-                share = weekday_time[d] / time
-                common = (pooled_weekdays[d] + 10.0) / (seen * share + 10.0)
-                weight = weekday_weight / WEEK
-                weekdays[i, d] = (own_weekdays[i, d] + weight * common) / (own * share + weight)
-                mean += weekdays[i, d] * share
+    """Times before which the index of some rows is surely below its level, at most `furthest` ahead; in days.
+
+    Without looking ahead the index is no smaller. Age, N, and W at the larger of its values at the two ends bound it
+    over an hour; within the first hour in which the bound reaches the level, it is met by halving.
+    """
+    for k in range(len(rows)):
+        i = rows[k]
+        begin, n, w = at[i], exposure[i], worth[i]
+        if now < begin:
+            begin, n, w = until[i], 0.0, 0.0
+        n, w = carry(begin, now, hours[i], weekdays[i], decay[i], n, w)
+        time, mu = now, decay[i]
+        out[k] = now + furthest
+        while time < now + furthest:
+            step = (math.floor(time * HOURS + 1e-9) + 1.0) * HOUR - time
+            middle = time + 0.5 * step
+            profile = hours[i, math.floor(middle * HOURS) % HOURS] * weekdays[i, math.floor(middle) % WEEK]
+            kept = math.exp(-mu * step)
+            more = kept * w + profile * ((1.0 - kept) / mu if mu > 0.0 else step)
+            age, most = time + step - since[k], max(w, more)
+            if _bound(rate[i], age, n + profile * step, most, mu, shape[i], scale_rate[i], bonus) >= level[k]:
+                low, high = 0.0, step
+                for _ in range(HALVINGS):
+                    part = 0.5 * (low + high)
+                    kept = math.exp(-mu * part)
+                    then = max(w, kept * w + profile * ((1.0 - kept) / mu if mu > 0.0 else part))
+                    reach = n + profile * part
+                    age = time + part - since[k]
+                    if _bound(rate[i], age, reach, then, mu, shape[i], scale_rate[i], bonus) >= level[k]:
+                        high = part
+                    else:
+                        low = part
+                out[k] = time + low
+                break
+            n, w, time = n + profile * step, more, time + step
+
+
+@njit(cache=True)
+def _index_at(
+    time: float,
+    since: float,
+    n: float,
+    w: float,
+    rate: float,
+    shape: float,
+    scale_rate: float,
+    hours: Profile,
+    weekdays: Profile,
+    decay: float,
+    horizon: float,
+    shortest: float,
+    bonus: float,
+) -> float:
+    wait = best_wait(time, horizon, shortest, hours, weekdays, decay, n, w)
+    return raised(rhythm_index(rate, time - since, n, w, decay, wait), shape, scale_rate, n, bonus)
+
+
+@njit(cache=True)
+def rhythm_meets(
+    rows: IntArray,
+    since: FloatArray,
+    level: FloatArray,
+    latest: FloatArray,
+    rate: Profile,
+    shape: Profile,
+    scale_rate: Profile,
+    hours: Profile,
+    weekdays: Profile,
+    decay: FloatArray,
+    horizon: float,
+    shortest: float,
+    bonus: float,
+    out: FloatArray,
+) -> None:
+    """Times at which the index of some rows, last visited at `since`, meets its level, or `latest`; in days.
+
+    It is looked for at the end of each hour, and within the first hour that ends above the level by halving.
+    """
+    for k in range(len(rows)):
+        i, time, n, w, mu = rows[k], since[k], 0.0, 0.0, decay[rows[k]]
+        out[k] = latest[k]
+        while time < latest[k]:
+            end = (math.floor(time * HOURS + 1e-9) + 1.0) * HOUR
+            more, heavier = carry(time, end, hours[i], weekdays[i], mu, n, w)
+            bound = _bound(rate[i], end - since[k], more, max(w, heavier), mu, shape[i], scale_rate[i], bonus)
+            if bound >= level[k]:
+                args = (rate[i], shape[i], scale_rate[i], hours[i], weekdays[i], mu, horizon, shortest, bonus)
+                if _index_at(end, since[k], more, heavier, *args) >= level[k]:
+                    low, high = time, end
+                    for _ in range(FINE_HALVINGS):
+                        middle = 0.5 * (low + high)
+                        then, worth = carry(time, middle, hours[i], weekdays[i], mu, n, w)
+                        if _index_at(middle, since[k], then, worth, *args) >= level[k]:
+                            high = middle
+                        else:
+                            low = middle
+                    out[k] = min(high, latest[k])
+                    break
+            time, n, w = end, more, heavier
+
+
+@njit(cache=True)
+def flat_ages(
+    rows: IntArray,
+    level: FloatArray,
+    rate: Profile,
+    shape: Profile,
+    scale_rate: Profile,
+    decay: FloatArray,
+    bonus: float,
+    out: FloatArray,
+) -> None:
+    """Ages, in days, at which the index of some rows meets its level if every hour is alike; inf for never."""
+    for k in range(len(rows)):
+        i = rows[k]
+        mu, low, high = decay[i], 0.0, 1.0 / 1024.0
+        most = raised(rate[i] / mu, shape[i], scale_rate[i], math.inf, bonus) if mu > 0.0 else math.inf
+        if rate[i] <= 0.0 or most <= level[k]:
+            out[k] = math.inf
+            continue
+        while high < LONGEST_AGE:
+            if _flat(high, rate[i], shape[i], scale_rate[i], mu, bonus) >= level[k]:
+                break
+            low, high = high, 2.0 * high
+        for _ in range(FINE_HALVINGS):
+            middle = 0.5 * (low + high)
+            if _flat(middle, rate[i], shape[i], scale_rate[i], mu, bonus) >= level[k]:
+                high = middle
             else:
-                weekdays[i, d] = 1.0
-                mean = 1.0
-        weekdays[i] /= mean
+                low = middle
+        out[k] = high
+
+
+@njit(cache=True)
+def _flat(age: float, rate: float, shape: float, scale_rate: float, decay: float, bonus: float) -> float:
+    """The index at an age under π ≡ 1."""
+    worth = -math.expm1(-decay * age) / decay if decay > 0.0 else age
+    return _bound(rate, age, age, worth, decay, shape, scale_rate, bonus)

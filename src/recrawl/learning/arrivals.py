@@ -8,20 +8,23 @@ where sources like it are. Optionally counts and exposures fade: after a gap of 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaincinv
 
 from recrawl.kernels.likelihood import gamma_prior
+from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import Refits
 from recrawl.records import FloatArray, IntArray
 
 
-class ArrivalBeliefs:
+class ArrivalBeliefs(Columns):
     """Posteriors of the arrival rates of a catalogue.
 
     Parameters
-        targets: number of sources
+        size: number of sources
         memory: half-life of evidence, in time units; None for never forgetting
 
     >>> beliefs = ArrivalBeliefs(1)
@@ -31,32 +34,30 @@ class ArrivalBeliefs:
     [5.0]
     """
 
-    def __init__(self, targets: int, memory: float | None = None) -> None:
+    columns: ClassVar[Mapping[str, Column]] = {"count": Column(np.float64, 0.0), "exposure": Column(np.float64, 0.0)}
+    count: FloatArray
+    exposure: FloatArray
+
+    def __init__(self, size: int, memory: float | None = None) -> None:
+        super().__init__(size)
         self.memory = math.inf if memory is None else float(memory)
-        self.count = np.zeros(targets)
-        self.exposure = np.zeros(targets)
         self.shape, self.rate = 0.5, 0.0
         self.refits = Refits()
-
-    def grow(self, count: int) -> None:
-        """Room for new sources, about which only the prior is known."""
-        self.count = np.concatenate([self.count, np.zeros(count)])
-        self.exposure = np.concatenate([self.exposure, np.zeros(count)])
 
     def learn(self, ids: IntArray, count: FloatArray, exposure: FloatArray) -> bool:
         """New items over a time `exposure`; True if the prior was fitted anew."""
         keep = 2.0 ** (-exposure / self.memory)
         self.count[ids] = self.count[ids] * keep + count
         self.exposure[ids] = self.exposure[ids] * keep + exposure
-        if not self.refits.due(len(ids), len(self.count)):
+        if not self.refits.due(len(ids), self.size):
             return False
         self.refit()
         return True
 
     def refit(self) -> None:
         """Fit the prior to the sources visited so far."""
-        seen = self.exposure > 0.0
-        if not seen.any():
+        seen = np.flatnonzero(self.exposure[: self.size] > 0.0)
+        if not len(seen):
             return
         if self.rate == 0.0:
             self.rate = self.shape * self.exposure[seen].sum() / (self.count[seen].sum() + 0.5)

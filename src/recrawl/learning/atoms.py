@@ -11,99 +11,100 @@ from typing import Literal
 import numpy as np
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.mixture_index import lags, scan
+from recrawl.kernels.mixture_index import Numbers, scan, young_ages
+from recrawl.learning.columns import Column, Columns
 from recrawl.records import FloatArray, IntArray
 
 Act = Literal["mean", "thompson", "optimism"]
 ACTS: tuple[Act, ...] = ("mean", "thompson", "optimism")
 OPTIMISM = 1.0
 """Standard deviations of the index that optimism adds."""
+NEAR, EXACT = 0.01, 1e-9
+"""How near to a crossing age it is worth coming: to sleep till then, and to tell it."""
+_NONE = np.empty(0, np.float32)
 
 
-class Atoms:
-    """Arrays of one row per source; `spread` is the relative standard deviation of the value given the rate."""
+class Atoms(Columns):
+    """Columns of one row per source; `spread` is the relative standard deviation of the value given the rate.
+
+    Parameters
+        dither: standard deviations of the index by which the mean is raised or lowered at random
+    """
+
+    mass: Numbers
+    value: Numbers
+    rate: Numbers
+    spread: Numbers
+    optimism: Numbers
+    drawn_mass: Numbers
+    drawn_value: Numbers
+    drawn_rate: Numbers
 
     def __init__(
-        self,
-        targets: int,
-        atoms: int,
-        act: Act,
-        random: np.random.Generator,
-        dither: float = 0.0,
+        self, size: int, atoms: int, act: Act = "mean", random: np.random.Generator | None = None, dither: float = 0.0
     ) -> None:
         if act not in ACTS:
             raise ParameterError("act", f"one of {', '.join(ACTS)}", repr(act))
-        self.act = act
-        self.random = random
-        self.dither = dither
-        self.mass = np.zeros((targets, atoms))
-        self.value = np.zeros((targets, atoms))
-        self.rate = np.zeros((targets, atoms))
-        self.lag = np.zeros((targets, atoms))
-        self.spread = np.zeros(targets)
-        self.tick = 0.0
-        self.optimism = np.full(targets, OPTIMISM if act == "optimism" else 0.0)
-        self.drawn_value = np.zeros((targets, 1))
-        self.drawn_rate = np.zeros((targets, 1))
-        self.drawn_lag = np.zeros((targets, 1))
+        self.act, self.dither = act, dither
+        self.random = random or np.random.default_rng(0)
+        columns = {name: Column(np.float32, 0.0, atoms, kept=False) for name in ("mass", "value", "rate")}
+        columns["spread"] = Column(np.float32, 0.0, kept=False)
+        if act == "thompson":
+            columns["drawn_mass"] = Column(np.float32, 1.0, 1, kept=False)
+            columns |= {name: Column(np.float32, 0.0, 1, kept=False) for name in ("drawn_value", "drawn_rate")}
+        if act == "optimism" or dither > 0.0:
+            columns["optimism"] = Column(np.float32, OPTIMISM if act == "optimism" else 0.0, kept=False)
+        super().__init__(size, columns)
 
-    def __len__(self) -> int:
-        return len(self.spread)
+    @property
+    def certain(self) -> bool:
+        """Whether sources are ranked by the averaged index alone, which only rises with age."""
+        return self.act == "mean" and self.dither == 0.0
 
-    def grow(self, count: int) -> None:
-        """Room for `count` more sources, to be filled by the caller."""
-        for name in (
-            "mass",
-            "value",
-            "rate",
-            "lag",
-            "spread",
-            "optimism",
-            "drawn_value",
-            "drawn_rate",
-            "drawn_lag",
-        ):
-            array = getattr(self, name)
-            setattr(self, name, np.concatenate([array, np.zeros((count, *array.shape[1:]))]))
-        if self.act == "optimism":
-            self.optimism[:] = OPTIMISM
-
-    def settle(self, ids: IntArray) -> None:
+    def settle(self, rows: IntArray) -> None:
         """The caller has written mass, value, rate and spread of these sources: bring the rest in line.
 
         Draws anew what stands until the next visit: the dither, or the value and rate Thompson sampling acts on.
         """
-        lags(ids, self.rate, self.tick, self.lag)
         if self.act == "mean" and self.dither > 0.0:
-            self.optimism[ids] = self.dither * self.random.standard_normal(len(ids))
-        if self.act != "thompson" or len(ids) == 0:
+            self.optimism[rows] = self.dither * self.random.standard_normal(len(rows))
+        if self.act != "thompson" or len(rows) == 0:
             return
-        below = np.cumsum(self.mass[ids], axis=1)
-        level = self.random.random(len(ids)) * below[:, -1]
+        below = np.cumsum(self.mass[rows], axis=1)
+        level = self.random.random(len(rows)) * below[:, -1]
         atom = np.minimum((below <= level[:, None]).sum(axis=1), self.mass.shape[1] - 1)
-        shape = 1.0 / np.maximum(self.spread[ids], 1e-6) ** 2
-        self.drawn_value[ids, 0] = self.value[ids, atom] * self.random.standard_gamma(shape) / shape
-        self.drawn_rate[ids, 0] = self.rate[ids, atom]
-        self.drawn_lag[ids, 0] = self.lag[ids, atom]
+        shape = 1.0 / np.maximum(self.spread[rows], 1e-6) ** 2
+        self.drawn_value[rows, 0] = self.value[rows, atom] * self.random.standard_gamma(shape) / shape
+        self.drawn_rate[rows, 0] = self.rate[rows, atom]
 
-    def index(self, age: FloatArray, tick: float) -> FloatArray:
-        """The index of every source at its age, at unit cost."""
-        if tick != self.tick:
-            self.tick = tick
-            self.settle(np.arange(len(self)))
-        out = np.empty(len(age))
+    def index(self, rows: IntArray, age: FloatArray, tick: float = 0.0) -> FloatArray:
+        """The index of some sources at their ages, at unit weight; `tick` is the least time between choices."""
+        out = np.empty(len(rows))
         if self.act == "thompson":
-            sure, whole = np.zeros(len(age)), np.ones((len(age), 1))
-            scan(whole, self.drawn_value, self.drawn_rate, self.drawn_lag, sure, age, sure, out)
+            scan(rows, self.drawn_mass, self.drawn_value, self.drawn_rate, self.spread, _NONE, age, tick, out)
         else:
-            scan(self.mass, self.value, self.rate, self.lag, self.spread, age, self.optimism, out)
+            hopes = _NONE if self.certain else self.optimism
+            scan(rows, self.mass, self.value, self.rate, self.spread, hopes, age, tick, out)
         return out
 
-    def moments(self, ids: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def young(self, rows: IntArray, age: FloatArray, level: FloatArray) -> FloatArray:
+        """Ages up to which the index of some sources is surely below its level; the present one if nobody can say."""
+        return self._climb(rows, age, level, NEAR) if self.certain else age
+
+    def ripe(self, rows: IntArray, level: FloatArray) -> FloatArray:
+        """Ages at which the averaged index of some sources meets its level; inf for never."""
+        return self._climb(rows, np.zeros(len(rows)), level, EXACT)
+
+    def _climb(self, rows: IntArray, age: FloatArray, level: FloatArray, near: float) -> FloatArray:
+        out = np.empty(len(rows))
+        young_ages(rows, self.mass, self.value, self.rate, age, level, near, out)
+        return out
+
+    def moments(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Mean and standard deviation of value, then of rate."""
-        mass, value, rate = self.mass[ids], self.value[ids], self.rate[ids]
+        mass, value, rate = (column[rows].astype(np.float64) for column in (self.mass, self.value, self.rate))
         mean_value, mean_rate = (mass * value).sum(axis=1), (mass * rate).sum(axis=1)
-        square = (mass * value**2).sum(axis=1) * (1.0 + self.spread[ids] ** 2)
+        square = (mass * value**2).sum(axis=1) * (1.0 + self.spread[rows].astype(np.float64) ** 2)
         value_sd = np.sqrt(np.maximum(square - mean_value**2, 0.0))
         rate_sd = np.sqrt(np.maximum((mass * rate**2).sum(axis=1) - mean_rate**2, 0.0))
         return mean_value, value_sd, mean_rate, rate_sd

@@ -15,10 +15,13 @@ import numpy.typing as npt
 from numba import njit
 
 from recrawl.kernels.likelihood import add_change_evidence
-from recrawl.kernels.mixture_index import condense
-from recrawl.learning.paths import PathPool
-from recrawl.learning.rates import Refits, fit_prior, grid_quantile, normalised, rate_grid
+from recrawl.kernels.mixture_index import Numbers, condense
+from recrawl.learning.columns import Column, Columns
+from recrawl.learning.paths import Folders
+from recrawl.learning.rates import Refits, fit_prior, grid_quantile, normalised, pooled, rate_grid
 from recrawl.records import BoolArray, FloatArray, IntArray
+
+FADING, CHANGES, FRESHNESS, DISCOVERY = range(4)
 
 
 @njit(cache=True)
@@ -40,34 +43,46 @@ def learn_changes(
 
 @njit(cache=True)
 def condense_rows(
-    ids: IntArray,
+    rows: IntArray,
     evidence: npt.NDArray[np.float32],
     log_prior: FloatArray,
-    tilt: FloatArray,
-    values: FloatArray,
-    ripening: FloatArray,
-    mass: FloatArray,
-    value: FloatArray,
-    rate: FloatArray,
+    tilt: npt.NDArray[np.float32],
+    rates: FloatArray,
+    fading: FloatArray,
+    form: int,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
 ) -> None:
-    """Condense the posteriors of some sources, whose crawl at change rate number g is worth `values[g]` once ripe and
-    ripens at `ripening[g]`, into atoms."""
-    row = np.empty(len(log_prior))
-    for k in range(len(ids)):
-        i = ids[k]
-        for g in range(len(row)):
+    """Condense the posteriors of some sources into atoms of what a crawl is worth once ripe and how fast it ripens.
+
+    At change rate Δ and decay μ these are, by `form`: fading news Δ/(Δ + μ) at Δ + μ; changes 1 at Δ; freshness 1/Δ at
+    Δ; discovery Δ at 0.
+    """
+    row, worth, ripening = np.empty(len(rates)), np.empty(len(rates)), np.empty(len(rates))
+    for k in range(len(rows)):
+        i = rows[k]
+        for g in range(len(rates)):
             row[g] = evidence[i, g] + log_prior[g] + tilt[i] * g
-        condense(row, values, ripening, mass[i], value[i], rate[i])
+            worth[g], ripening[g] = 1.0, rates[g]
+            if form == FADING:
+                ripening[g] = rates[g] + fading[i]
+                worth[g] = rates[g] / ripening[g]
+            elif form == FRESHNESS:
+                worth[g] = 1.0 / rates[g]
+            elif form == DISCOVERY:
+                worth[g], ripening[g] = rates[g], 0.0
+        condense(row, worth, ripening, mass[i], value[i], rate[i])
 
 
-class ChangeBeliefs:
+class ChangeBeliefs(Columns):
     """Posteriors of the change rates of a catalogue.
 
     Parameters
-        targets: number of sources
+        size: number of sources
         span: slowest and fastest change rate told apart, per time unit
         memory: half-life of evidence, in time units; None for never forgetting
-        labels: paths or URLs of the sources, along which priors are pooled
+        labels: paths or URLs of the first sources, along which priors are pooled; more come by `label`
 
     >>> beliefs = ChangeBeliefs(1, span=(0.01, 10.0))
     >>> for _ in range(200):
@@ -76,56 +91,77 @@ class ChangeBeliefs:
     True
     """
 
+    evidence: npt.NDArray[np.float32]
+    visits: npt.NDArray[np.int32]
+    tilt: npt.NDArray[np.float32]
+    folder: npt.NDArray[np.int32]
+
     def __init__(
         self,
-        targets: int,
+        size: int,
         span: tuple[float, float],
         memory: float | None = None,
-        labels: Sequence[str] | None = None,
+        labels: Sequence[str] = (),
     ) -> None:
         self.rates = rate_grid(span)
+        columns = {
+            "visits": Column(np.int32, 0),
+            "evidence": Column(np.float32, 0.0, len(self.rates)),
+            "tilt": Column(np.float32, 0.0),
+            "folder": Column(np.int32, 0, kept=False),
+        }
+        super().__init__(size, columns)
         self.memory = math.inf if memory is None else float(memory)
-        self.evidence = np.zeros((targets, len(self.rates)), dtype=np.float32)
-        self.visits = np.zeros(targets, dtype=np.int64)
         self.log_prior: FloatArray = np.full(len(self.rates), -math.log(len(self.rates)))
-        self.paths = None if labels is None else PathPool(labels)
-        self.tilt = np.zeros(targets)
+        self.folders = Folders()
         self.refits = Refits()
+        self.others: FloatArray = np.zeros(len(self.rates))
+        """What other shards of a fleet count of the sources at each rate."""
+        self.label(np.arange(len(labels)), labels)
 
-    def grow(self, count: int) -> None:
-        """Room for new sources, about which only the prior is known."""
-        self.evidence = np.concatenate([self.evidence, np.zeros((count, len(self.rates)), dtype=np.float32)])
-        self.visits = np.concatenate([self.visits, np.zeros(count, dtype=np.int64)])
-        self.tilt = np.concatenate([self.tilt, np.zeros(count)])
-        if self.paths is not None:
-            self.paths.grow(count)
+    def label(self, rows: IntArray, labels: Sequence[str]) -> None:
+        """Where some sources live."""
+        if len(labels):
+            self.folder[rows] = [self.folders.of(label) for label in labels]
 
-    def learn(self, ids: IntArray, gaps: FloatArray, changed: BoolArray) -> bool:
+    def learn(self, rows: IntArray, gaps: FloatArray, changed: BoolArray) -> bool:
         """Visits after gaps > 0; True if the prior was fitted anew, which changes what is believed of every source."""
-        learn_changes(ids, gaps, changed, self.evidence, self.rates, self.memory)
-        self.visits[ids] += 1
-        if not self.refits.due(len(ids), len(self.visits)):
+        learn_changes(rows, gaps, changed, self.evidence, self.rates, self.memory)
+        self.visits[rows] += 1
+        if not self.refits.due(len(rows), self.size):
             return False
-        self.log_prior = fit_prior(self.evidence[self.visits > 0], self.log_prior)
-        if self.paths is not None:
-            self.tilt = self.paths.tilts(self.evidence, self.log_prior)
+        self.refit()
         return True
 
-    def posterior(self, ids: IntArray) -> FloatArray:
-        """Probabilities over `rates`, one row per id."""
-        tilt = self.tilt[ids][:, None] * np.arange(len(self.rates))
-        return normalised(self.evidence[ids] + self.log_prior + tilt)
+    def refit(self) -> None:
+        """Fit the law of change rates to the pages seen, and tilt it along their paths."""
+        self.log_prior = fit_prior(self.evidence[self._seen()], self.log_prior, self.others)
+        if len(self.folders) > 1:
+            tilts = self.folders.tilts(self.evidence[: self.size], self.log_prior, self.folder[: self.size])
+            self.tilt[: self.size] = tilts
 
-    def mean(self, ids: IntArray) -> FloatArray:
+    def summary(self) -> FloatArray:
+        """How many of the sources seen are believed to be at each rate."""
+        return pooled(self.evidence[self._seen()], self.log_prior)
+
+    def _seen(self) -> IntArray:
+        return np.flatnonzero(self.visits[: self.size] > 0)
+
+    def posterior(self, rows: IntArray) -> FloatArray:
+        """Probabilities over `rates`, one line per row."""
+        tilt = self.tilt[rows][:, None] * np.arange(len(self.rates))
+        return normalised(self.evidence[rows] + self.log_prior + tilt)
+
+    def mean(self, rows: IntArray) -> FloatArray:
         """Posterior mean of the change rate."""
-        return self.posterior(ids) @ self.rates
+        return self.posterior(rows) @ self.rates
 
-    def sd(self, ids: IntArray) -> FloatArray:
+    def sd(self, rows: IntArray) -> FloatArray:
         """Posterior standard deviation of the change rate."""
-        shares = self.posterior(ids)
+        shares = self.posterior(rows)
         return np.sqrt(np.maximum(shares @ self.rates**2 - (shares @ self.rates) ** 2, 0.0))
 
-    def interval(self, ids: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
+    def interval(self, rows: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """The central posterior interval of each change rate."""
-        shares, tail = self.posterior(ids), 0.5 * (1.0 - coverage)
+        shares, tail = self.posterior(rows), 0.5 * (1.0 - coverage)
         return grid_quantile(shares, self.rates, tail), grid_quantile(shares, self.rates, 1.0 - tail)

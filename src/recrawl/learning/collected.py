@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from recrawl.learning.atoms import Atoms
+from recrawl.learning.averaged import AveragedModel, Terms
 from recrawl.learning.interest import FadingInterest
-from recrawl.learning.model import Moments, Setting
+from recrawl.learning.model import Setting
 from recrawl.learning.rates import ATOMS
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -18,18 +19,19 @@ from a small one that ripens fast. The dither vanishes with the doubt.
 """
 
 
-class WorthModel:
+class WorthModel(AveragedModel):
     """Sources of which a crawl shows only the worth collected."""
 
     def __init__(self, setting: Setting) -> None:
-        self.interest = FadingInterest(setting.targets, setting.decays, setting.memory)
-        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random, dither=DITHER)
-        self._condense(np.arange(setting.targets))
+        self.interest = FadingInterest(0, setting.decays, setting.memory)
+        self.terms = Terms(0)
+        self.atoms = Atoms(0, ATOMS, setting.act, setting.random, dither=DITHER)
+        self.parts = (self.interest, self.terms, self.atoms)
 
-    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> None:
+    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
         """Worth after known gaps; a first visit's only says of what size worth is."""
         if visits.worth is None:
-            return
+            return False
         gaps = visits.now - since
         known = ~first & (gaps > 0.0)
         refitted = False
@@ -37,26 +39,13 @@ class WorthModel:
             before = self.interest.mean_inflow
             self.interest.scale(float(visits.worth[~known].mean()))
             refitted = self.interest.mean_inflow != before
-        ids = visits.ids[known]
-        if len(ids):
-            refitted |= self.interest.collect(ids, gaps[known], visits.worth[known])
-        self._condense(np.arange(len(self.atoms)) if refitted else ids)
+        rows = visits.ids[known]
+        if len(rows):
+            refitted |= self.interest.collect(rows, gaps[known], visits.worth[known])
+        self.condense(np.arange(len(self)) if refitted else rows)
+        return refitted
 
-    def index(self, now: float, since: FloatArray, tick: float) -> FloatArray:
-        """The averaged index."""
-        return self.atoms.index(now - since, tick)
-
-    def moments(self, ids: IntArray) -> Moments:
-        """Value and rate of the index."""
-        return self.atoms.moments(ids)
-
-    def grow(self, count: int) -> None:
-        """Room for new sources."""
-        before = len(self.atoms)
-        self.interest.grow(count)
-        self.atoms.grow(count)
-        self._condense(np.arange(before, before + count))
-
-    def _condense(self, ids: IntArray) -> None:
-        self.interest.condense(ids, self.atoms.mass, self.atoms.value, self.atoms.rate, self.atoms.spread)
-        self.atoms.settle(ids)
+    def condense(self, rows: IntArray) -> None:
+        """Write the atoms of some sources anew."""
+        self.interest.condense(rows, self.atoms.mass, self.atoms.value, self.atoms.rate, self.atoms.spread)
+        self.atoms.settle(rows)

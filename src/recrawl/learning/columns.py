@@ -6,6 +6,7 @@ average. A row can be taken out and put back as bytes of a fixed layout, which i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -26,11 +27,13 @@ class Column(NamedTuple):
 
 
 class Columns:
-    """Holds the columns a subclass declares in `columns` as attributes of the same names."""
+    """Holds the columns a subclass declares in `columns`, or an instance is made with, as attributes of those names."""
 
-    columns: ClassVar[dict[str, Column]]
+    columns: ClassVar[Mapping[str, Column]]
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, columns: Mapping[str, Column] | None = None) -> None:
+        if columns is not None:
+            self.columns = columns  # type: ignore[misc]
         self.size = 0
         self.room = 0
         for name, column in self.columns.items():
@@ -79,3 +82,36 @@ class Columns:
 
 def _empty(column: Column, size: int) -> npt.NDArray[Any]:
     return np.full((size, column.width) if column.width else size, column.fill, column.dtype)
+
+
+class Parts:
+    """Several columns of the same sources that grow and are kept together."""
+
+    parts: tuple[Columns, ...]
+
+    def __len__(self) -> int:
+        return self.parts[0].size
+
+    def grow(self, count: int) -> None:
+        """Rows for new sources."""
+        for part in self.parts:
+            part.grow(count)
+
+    @property
+    def row_bytes(self) -> int:
+        """How long a packed row is."""
+        return sum(part.layout.itemsize for part in self.parts)
+
+    def pack(self, rows: IntArray) -> list[bytes]:
+        """The rows of some sources as bytes."""
+        packed = [(part.pack(rows).tobytes(), part.layout.itemsize) for part in self.parts]
+        return [b"".join([data[k * size : (k + 1) * size] for data, size in packed]) for k in range(len(rows))]
+
+    def unpack(self, rows: IntArray, packed: Sequence[bytes]) -> None:
+        """Write rows packed before."""
+        start = 0
+        for part in self.parts:
+            end = start + part.layout.itemsize
+            if end > start:
+                part.unpack(rows, np.frombuffer(b"".join([row[start:end] for row in packed]), part.layout))
+            start = end

@@ -9,12 +9,16 @@ summed up as the Gamma law of the same mean and variance.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 from scipy.special import gammaincinv
 
-from recrawl.kernels.likelihood import moment_gamma_prior
+from recrawl.kernels.likelihood import gamma_prior
+from recrawl.learning.columns import Column, Columns
 from recrawl.records import FloatArray, IntArray
 
 MEMORIES_DAYS = (7.0, 30.0, 120.0, 500.0)
@@ -23,6 +27,16 @@ PRIOR_MEMORY = 2
 """Which of them the catalogue's prior is fitted to."""
 TRUST_DAYS = 365.0
 """Time constant at which the memories' records are forgotten."""
+FIRST_PRIOR = (0.5, 0.5)
+"""Shape and rate (days) of the law of rates before anything was seen: one item a day, and anything possible."""
+NARROWEST_SHAPE = 5.0
+"""The prior is no surer than this, however alike sources are: any of them may change its pace."""
+CELLS = 20
+"""Into how many classes sources are sorted by exposure, and again by pace, to tell others about them."""
+SUMMARY = 3 * CELLS * CELLS + len(MEMORIES_DAYS)
+MOST_FITTED = 20_000
+"""To so many sources, evenly taken from all, the prior is fitted."""
+Record = npt.NDArray[np.float32]
 
 
 @njit(cache=True)
@@ -39,20 +53,20 @@ def _predictive(count: float, exposure: float, shape: float, scale_rate: float) 
 
 @njit(cache=True)
 def learn_counts(
-    ids: IntArray,
+    rows: IntArray,
     count: FloatArray,
     exposure: FloatArray,
     gap: FloatArray,
     memories: FloatArray,
     shape: float,
     scale_rate: float,
-    counts: FloatArray,
-    exposures: FloatArray,
-    record: FloatArray,
+    counts: Record,
+    exposures: Record,
+    record: Record,
 ) -> None:
-    """Take in one count per id over exposures > 0: first how well each memory predicted it, then what it says."""
-    for k in range(len(ids)):
-        i = ids[k]
+    """Take in one count per row over exposures > 0: first how well each memory predicted it, then what it says."""
+    for k in range(len(rows)):
+        i = rows[k]
         trust, best = math.exp(-gap[k] / TRUST_DAYS), -math.inf
         for m in range(len(memories)):
             record[i, m] = trust * record[i, m] + _predictive(
@@ -67,90 +81,142 @@ def learn_counts(
 
 
 @njit(cache=True)
-def sum_up(
-    ids: IntArray,
+def _shares(record: Record, common: FloatArray, out: FloatArray) -> None:
+    """How far each memory of one source is trusted."""
+    total = 0.0
+    for m in range(len(common)):
+        out[m] = common[m] * math.exp(record[m])
+        total += out[m]
+    out /= total
+
+
+@njit(cache=True)
+def _sum_up(
+    rows: IntArray,
     shape: float,
     scale_rate: float,
-    counts: FloatArray,
-    exposures: FloatArray,
-    record: FloatArray,
+    counts: Record,
+    exposures: Record,
+    record: Record,
     common: FloatArray,
-    weight: FloatArray,
-    shapes: FloatArray,
-    scale_rates: FloatArray,
+    shapes: Record,
+    scale_rates: Record,
 ) -> None:
-    """Weights of the memories and the Gamma law of the mixture's mean and variance, for some sources."""
-    for k in range(len(ids)):
-        i = ids[k]
-        total, mean, square = 0.0, 0.0, 0.0
+    """The Gamma law of the mixture's mean and variance, for some sources."""
+    weight = np.empty(len(common))
+    for k in range(len(rows)):
+        i = rows[k]
+        mean, square = 0.0, 0.0
+        _shares(record[i], common, weight)
         for m in range(len(common)):
-            weight[i, m] = common[m] * math.exp(record[i, m])
-            total += weight[i, m]
-        for m in range(len(common)):
-            weight[i, m] /= total
             a, b = shape + counts[i, m], scale_rate + exposures[i, m]
-            mean += weight[i, m] * a / b
-            square += weight[i, m] * a * (a + 1.0) / (b * b)
+            mean += weight[m] * a / b
+            square += weight[m] * a * (a + 1.0) / (b * b)
         variance = max(square - mean * mean, 1e-12 * mean * mean)
         shapes[i], scale_rates[i] = mean * mean / variance, mean / variance
 
 
-class DriftingArrivals:
+@njit(cache=True)
+def _summary(counts: Record, exposures: Record, record: Record, common: FloatArray, out: FloatArray) -> None:
+    """Sources of like exposure and pace: how many, their counts and their exposures; then the trust in each memory."""
+    weight = np.empty(len(common))
+    for i in range(len(counts)):
+        count, exposure = float(counts[i, PRIOR_MEMORY]), float(exposures[i, PRIOR_MEMORY])
+        if exposure <= 0.0:
+            continue
+        place = 3 * (_cell(exposure) * CELLS + _cell((count + 0.5) / exposure))
+        out[place] += 1.0
+        out[place + 1] += count
+        out[place + 2] += exposure
+        _shares(record[i], common, weight)
+        out[3 * CELLS * CELLS :] += weight
+
+
+@njit(cache=True)
+def _cell(amount: float) -> int:
+    """Amounts alike up to a factor of 4, those between a millionth and a million told apart."""
+    return min(max(math.floor(0.5 * math.log2(amount)) + CELLS // 2, 0), CELLS - 1)
+
+
+class DriftingArrivals(Columns):
     """Posteriors of arrival rates that may drift; times in days, exposures as the caller weighs them."""
 
-    def __init__(self, targets: int) -> None:
+    columns: ClassVar[Mapping[str, Column]] = {
+        "counts": Column(np.float32, 0.0, len(MEMORIES_DAYS)),
+        "exposures": Column(np.float32, 0.0, len(MEMORIES_DAYS)),
+        "record": Column(np.float32, 0.0, len(MEMORIES_DAYS)),
+        "shape": Column(np.float32, FIRST_PRIOR[0], kept=False),
+        "scale_rate": Column(np.float32, FIRST_PRIOR[1], kept=False),
+    }
+    counts: Record
+    exposures: Record
+    record: Record
+    shape: Record
+    scale_rate: Record
+
+    def __init__(self, size: int) -> None:
         self.memories = np.array(MEMORIES_DAYS)
-        size = len(self.memories)
-        self.counts, self.exposures = np.zeros((targets, size)), np.zeros((targets, size))
-        self.record, self.weight = np.zeros((targets, size)), np.full((targets, size), 1.0 / size)
-        self.common = np.full(size, 1.0 / size)
-        self.prior = (0.5, 0.5)
-        self.shape, self.scale_rate = np.full(targets, 0.5), np.full(targets, 0.5)
+        self.common: FloatArray = np.full(len(MEMORIES_DAYS), 1.0 / len(MEMORIES_DAYS))
+        self.prior = FIRST_PRIOR
+        self.others: FloatArray = np.zeros(SUMMARY)
+        """The summary of other shards of a fleet."""
+        super().__init__(size)
 
     def grow(self, count: int) -> None:
         """Room for new sources, about which only the prior is known."""
-        before = len(self.shape)
-        for name in ("counts", "exposures", "record", "weight"):
-            array = getattr(self, name)
-            setattr(self, name, np.concatenate([array, np.zeros((count, array.shape[1]))]))
-        self.shape = np.concatenate([self.shape, np.zeros(count)])
-        self.scale_rate = np.concatenate([self.scale_rate, np.zeros(count)])
-        self._sum_up(np.arange(before, before + count))
+        super().grow(count)
+        self.settle(np.arange(self.size - count, self.size))
 
-    def learn(self, ids: IntArray, count: FloatArray, exposure: FloatArray, gap: FloatArray) -> None:
+    def learn(self, rows: IntArray, count: FloatArray, exposure: FloatArray, gap: FloatArray) -> None:
         """New items over exposures > 0 and gaps."""
-        learn_counts(ids, count, exposure, gap, self.memories, *self.prior, self.counts, self.exposures, self.record)
-        self._sum_up(ids)
+        learn_counts(rows, count, exposure, gap, self.memories, *self.prior, self.counts, self.exposures, self.record)
+        self.settle(rows)
+
+    def summary(self) -> FloatArray:
+        """What the common law is fitted to, summed over sources."""
+        out = np.zeros(SUMMARY)
+        _summary(self.counts[: self.size], self.exposures[: self.size], self.record[: self.size], self.common, out)
+        return out
 
     def refit(self) -> None:
         """Fit the prior, and how far memories are trusted, to the catalogue."""
-        seen = self.exposures[:, PRIOR_MEMORY] > 0.0
-        if not seen.any():
-            return
-        self.prior = moment_gamma_prior(self.counts[seen, PRIOR_MEMORY], self.exposures[seen, PRIOR_MEMORY])
-        self.common = (self.weight.sum(axis=0) + 1.0) / (len(self.weight) + len(self.common))
-        self._sum_up(np.arange(len(self.shape)))
+        own, others = self.summary(), self.others
+        cells, trust = others[: 3 * CELLS * CELLS].reshape(-1, 3), (own + others)[3 * CELLS * CELLS :]
+        cells = cells[cells[:, 0] > 0.0]
+        known = np.flatnonzero(self.exposures[: self.size, PRIOR_MEMORY] > 0.0)
+        some = known[:: len(known) // MOST_FITTED + 1]
+        counts = np.concatenate([self.counts[some, PRIOR_MEMORY].astype(np.float64), cells[:, 1] / cells[:, 0]])
+        times = np.concatenate([self.exposures[some, PRIOR_MEMORY].astype(np.float64), cells[:, 2] / cells[:, 0]])
+        weight = np.concatenate([np.full(len(some), len(known) / max(len(some), 1)), cells[:, 0]])
+        if len(counts):
+            start = self.prior
+            if start == FIRST_PRIOR:
+                start = (FIRST_PRIOR[0], FIRST_PRIOR[0] * (weight @ times) / (weight @ counts + 0.5))
+            shape, rate = gamma_prior(counts, times, start, weight=weight)
+            narrow = min(float(shape), NARROWEST_SHAPE)
+            self.prior = (narrow, narrow * float(rate / shape))
+            self.common = (trust + 1.0) / (trust.sum() + len(self.common))
+        self.settle(np.arange(self.size))
 
-    def mean(self, ids: IntArray) -> FloatArray:
+    def mean(self, rows: IntArray) -> FloatArray:
         """Posterior mean of the arrival rate."""
-        result: FloatArray = self.shape[ids] / self.scale_rate[ids]
-        return result
+        return self.shape[rows].astype(np.float64) / self.scale_rate[rows]
 
-    def interval(self, ids: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
+    def interval(self, rows: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """The central posterior interval of each arrival rate."""
-        tail = 0.5 * (1.0 - coverage)
-        low, high = gammaincinv(self.shape[ids], tail), gammaincinv(self.shape[ids], 1.0 - tail)
-        return low / self.scale_rate[ids], high / self.scale_rate[ids]
+        tail, shape = 0.5 * (1.0 - coverage), self.shape[rows].astype(np.float64)
+        low, high = gammaincinv(shape, tail), gammaincinv(shape, 1.0 - tail)
+        return low / self.scale_rate[rows], high / self.scale_rate[rows]
 
-    def _sum_up(self, ids: IntArray) -> None:
-        sum_up(
-            ids,
+    def settle(self, rows: IntArray) -> None:
+        """Bring the law of some sources' rates in line with counts and prior."""
+        _sum_up(
+            rows,
             *self.prior,
             self.counts,
             self.exposures,
             self.record,
             self.common,
-            self.weight,
             self.shape,
             self.scale_rate,
         )

@@ -25,7 +25,8 @@ import numpy.typing as npt
 from numba import njit
 
 from recrawl.kernels.likelihood import filled, inflow_posterior
-from recrawl.kernels.mixture_index import condense
+from recrawl.kernels.mixture_index import Numbers, condense
+from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import ATOMS, Refits, fit_prior, rate_grid
 from recrawl.records import FloatArray, IntArray
 
@@ -149,10 +150,10 @@ def _condense(
     dispersion: FloatArray,
     inflow_rate: float,
     log_prior: FloatArray,
-    mass: FloatArray,
-    value: FloatArray,
-    rate: FloatArray,
-    spread: FloatArray,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
+    spread: Numbers,
 ) -> None:
     row, inflow = np.empty(len(log_prior)), np.empty(len(log_prior))
     for k in range(len(ids)):
@@ -186,36 +187,42 @@ def _evidence(
     return out, likely
 
 
-class FadingInterest:
+class FadingInterest(Columns):
     """Posteriors of inflow u and decay r of a catalogue.
 
     Parameters
-        targets: number of sources
+        size: number of sources
         span: slowest and fastest decay told apart, per time unit; both the same where the decay is known
         memory: half-life of evidence, in time units; None for never forgetting
     """
 
-    def __init__(self, targets: int, span: tuple[float, float], memory: float | None = None) -> None:
+    fit: FloatArray
+    exposure: FloatArray
+    collected: FloatArray
+    dispersion: FloatArray
+    seen: FloatArray
+
+    def __init__(self, size: int, span: tuple[float, float], memory: float | None = None) -> None:
         self.rates = rate_grid(span)
         self.memory = math.inf if memory is None else float(memory)
         points = len(self.rates)
-        self.fit = np.zeros((targets, points))
-        self.exposure = np.zeros((targets, points))
-        self.collected = np.zeros(targets)
-        self.dispersion = np.ones(targets)
-        self.seen = np.zeros(targets)
+        columns = {
+            "fit": Column(np.float64, 0.0, points),
+            "exposure": Column(np.float64, 0.0, points),
+            "collected": Column(np.float64, 0.0),
+            "dispersion": Column(np.float64, 1.0),
+            "seen": Column(np.float64, 0.0),
+        }
         self.log_prior: FloatArray = np.full(points, -math.log(points))
         self.mean_inflow = 0.0
         self.refits = Refits()
+        super().__init__(size, columns)
 
     def grow(self, count: int) -> None:
         """Room for new sources, about which only the prior is known."""
-        points = len(self.rates)
-        self.fit = np.concatenate([self.fit, np.zeros((count, points))])
-        self.exposure = np.concatenate([self.exposure, np.zeros((count, points))])
-        self.collected = np.concatenate([self.collected, np.zeros(count)])
-        self.dispersion = np.concatenate([self.dispersion, np.full(count, self._typical_dispersion())])
-        self.seen = np.concatenate([self.seen, np.zeros(count)])
+        usual = self._typical_dispersion() if self.size else 1.0
+        super().grow(count)
+        self.dispersion[self.size - count : self.size] = usual
 
     def collect(self, ids: IntArray, gaps: FloatArray, worth: FloatArray) -> bool:
         """Worth collected after gaps > 0; True if the prior was fitted anew."""
@@ -238,9 +245,7 @@ class FadingInterest:
             self.mean_inflow = per_weight
             self.dispersion[self.collected == 0.0] = per_weight
 
-    def condense(
-        self, ids: IntArray, mass: FloatArray, value: FloatArray, rate: FloatArray, spread: FloatArray
-    ) -> None:
+    def condense(self, ids: IntArray, mass: Numbers, value: Numbers, rate: Numbers, spread: Numbers) -> None:
         """Write the atoms of some sources, value being u/r."""
         _condense(
             ids,
@@ -259,9 +264,8 @@ class FadingInterest:
 
     def estimate(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Posterior means of inflow u and decay r."""
-        targets = len(self.seen)
-        mass, value, rate = (np.zeros((targets, ATOMS)) for _ in range(3))
-        self.condense(ids, mass, value, rate, np.zeros(targets))
+        mass, value, rate = (np.zeros((self.size, ATOMS), np.float32) for _ in range(3))
+        self.condense(ids, mass, value, rate, np.zeros(self.size, np.float32))
         return (mass * value * rate)[ids].sum(axis=1), (mass * rate)[ids].sum(axis=1)
 
     def _gather(self, ids: IntArray, start: FloatArray, end: FloatArray, amounts: FloatArray, keep: FloatArray) -> bool:
@@ -304,13 +308,13 @@ class FadingInterest:
         return INFLOW_SHAPE / self.mean_inflow if self.mean_inflow > 0.0 else INFLOW_SHAPE
 
     def _typical_dispersion(self) -> float:
-        known = self.dispersion[self.collected > 0.0]
+        known = self.dispersion[: self.size][self.collected[: self.size] > 0.0]
         return float(np.median(known)) if len(known) else max(self.mean_inflow, 1e-300)
 
     def _count(self, observations: int) -> bool:
-        if not self.refits.due(observations, len(self.seen)):
+        if not self.refits.due(observations, self.size):
             return False
-        ids = np.flatnonzero(self.seen > 0.0)
+        ids = np.flatnonzero(self.seen[: self.size] > 0.0)
         evidence, likely = _evidence(
             ids, self.fit, self.exposure, self.collected, self.dispersion, self._inflow_rate(), len(self.rates)
         )

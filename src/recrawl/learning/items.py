@@ -10,8 +10,9 @@ import numpy as np
 
 from recrawl.learning.arrivals import ArrivalBeliefs
 from recrawl.learning.atoms import Atoms
+from recrawl.learning.averaged import AveragedModel, Terms
 from recrawl.learning.interest import FadingInterest
-from recrawl.learning.model import Moments, Setting
+from recrawl.learning.model import Setting
 from recrawl.learning.rates import ATOMS
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -38,52 +39,37 @@ def counted(visits: Visits, since: FloatArray, first: BoolArray) -> tuple[FloatA
     return count, exposure
 
 
-class ItemModel:
+class ItemModel(AveragedModel):
     """Arrival rates and, for ephemeral items, their interest."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.arrivals = ArrivalBeliefs(setting.targets, setting.memory)
-        self.interest: FadingInterest | None = None
-        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random)
-        self._write(np.arange(setting.targets))
+        self.arrivals = ArrivalBeliefs(0, setting.memory)
+        self.interest = FadingInterest(0, setting.decays, setting.memory)
+        self.appraised = False
+        """Whether any crawl has shown the interest of items."""
+        self.terms = Terms(0)
+        self.atoms = Atoms(0, ATOMS, setting.act, setting.random)
+        self.parts = (self.arrivals, self.interest, self.terms, self.atoms)
 
-    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> None:
+    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
         """Counts over gaps, and interest at ages."""
         if visits.published is None and visits.new is None:
-            return
+            return False
         count, exposure = counted(visits, since, first)
         known = exposure > 0.0
         refitted = bool(known.any()) and self.arrivals.learn(visits.ids[known], count[known], exposure[known])
         if self.setting.objective == "ephemeral" and visits.published is not None:
             refitted |= self._appraise(visits, since)
-        self._write(np.arange(len(self.atoms)) if refitted else visits.ids)
-
-    def index(self, now: float, since: FloatArray, tick: float) -> FloatArray:
-        """The averaged index."""
-        return self.atoms.index(now - since, tick)
-
-    def moments(self, ids: IntArray) -> Moments:
-        """Value and rate of the index; for discovery, arrival rate and 0."""
-        return self.atoms.moments(ids)
-
-    def grow(self, count: int) -> None:
-        """Room for new sources."""
-        before = len(self.atoms)
-        self.arrivals.grow(count)
-        if self.interest is not None:
-            self.interest.grow(count)
-        self.atoms.grow(count)
-        self._write(np.arange(before, before + count))
+        self.condense(np.arange(len(self)) if refitted else visits.ids)
+        return refitted
 
     def _appraise(self, visits: Visits, since: FloatArray) -> bool:
         """Learn interest and decay from what items showed; True if the prior was fitted anew."""
         assert visits.published is not None
         if visits.interest is None and visits.worth is None:
             return False
-        refitted = self.interest is None
-        if self.interest is None:
-            self.interest = FadingInterest(len(self.atoms), self.setting.decays, self.setting.memory)
+        refitted, self.appraised = not self.appraised, True
         for k, i in enumerate(visits.ids.tolist()):
             ages = np.maximum(visits.now - np.asarray(visits.published[k], dtype=np.float64), 0.0)
             if ages.size:
@@ -91,15 +77,16 @@ class ItemModel:
                 refitted |= self.interest.appraise(i, ages, float(shown), float(visits.now - since[k]))
         return refitted
 
-    def _write(self, ids: IntArray) -> None:
+    def condense(self, rows: IntArray) -> None:
         """Put arrival rate and interest together in the atoms of some sources."""
-        atoms, shape = self.atoms, self.arrivals.posterior(ids)[0]
-        atoms.mass[ids], atoms.value[ids], atoms.rate[ids], atoms.spread[ids] = 0.0, 0.0, 0.0, 0.0
-        if self.setting.objective == "discovery" or self.interest is None:
-            fading = 0.0 if self.setting.objective == "discovery" else self.setting.fading
-            atoms.mass[ids, 0], atoms.value[ids, 0], atoms.rate[ids, 0] = 1.0, 1.0 / (fading or 1.0), fading
+        atoms, shape = self.atoms, self.arrivals.posterior(rows)[0]
+        atoms.mass[rows], atoms.value[rows], atoms.rate[rows], atoms.spread[rows] = 0.0, 0.0, 0.0, 0.0
+        if self.setting.objective == "discovery" or not self.appraised:
+            fading = 0.0 * rows if self.setting.objective == "discovery" else self.terms.fading[rows]
+            atoms.mass[rows, 0], atoms.rate[rows, 0] = 1.0, fading
+            atoms.value[rows, 0] = 1.0 / np.where(fading > 0.0, fading, 1.0)
         else:
-            self.interest.condense(ids, atoms.mass, atoms.value, atoms.rate, atoms.spread)
-        atoms.value[ids] *= self.arrivals.mean(ids)[:, None]
-        atoms.spread[ids] = np.sqrt(atoms.spread[ids] ** 2 + 1.0 / shape)
-        atoms.settle(ids)
+            self.interest.condense(rows, atoms.mass, atoms.value, atoms.rate, atoms.spread)
+        atoms.value[rows] *= self.arrivals.mean(rows)[:, None]
+        atoms.spread[rows] = np.sqrt(atoms.spread[rows] ** 2 + 1.0 / shape)
+        atoms.settle(rows)

@@ -1,19 +1,33 @@
-"""Pages that crawls find changed or unchanged: objectives changes, freshness, discovery and fading news."""
+"""Pages that crawls find changed or unchanged: objectives changes, freshness, discovery and fading news.
+
+The change rate Δ of a page has a posterior on a grid, with a prior fitted to the catalogue and tilted along paths
+(:mod:`recrawl.learning.changes`). It is condensed into a few atoms, over which the index is averaged; under freshness
+pages are ranked by age × planned rate instead, once there is a plan (:mod:`recrawl.learning.planned`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from recrawl.kernels.crawl_rates import averaged_rates
 from recrawl.learning.atoms import Atoms
-from recrawl.learning.changes import ChangeBeliefs, condense_rows
-from recrawl.learning.model import Moments, Setting
-from recrawl.learning.planned import Plan
-from recrawl.learning.rates import ATOMS
+from recrawl.learning.averaged import AveragedModel, Terms
+from recrawl.learning.changes import CHANGES, DISCOVERY, FADING, FRESHNESS, ChangeBeliefs, condense_rows
+from recrawl.learning.model import Moments, Objective, Reason, Setting, Times
+from recrawl.learning.planned import HOPELESS, Plan
+from recrawl.learning.rates import ATOMS, regridded
 from recrawl.learning.shrinkage import MeanWorth
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
-NEVER_COPIED = 1e15
-"""The age of a page that was never copied: above any other, in any unit of time."""
+_FORMS: dict[Objective, int] = {
+    "ephemeral": FADING,
+    "changes": CHANGES,
+    "freshness": FRESHNESS,
+    "discovery": DISCOVERY,
+}
 
 
 def saw_change(visits: Visits) -> BoolArray | None:
@@ -27,84 +41,170 @@ def saw_change(visits: Visits) -> BoolArray | None:
     return None if visits.worth is None else visits.worth > 0.0
 
 
-class PageModel:
-    """Pages seen changed or unchanged: objectives changes, freshness, and ephemeral (news that fade)."""
+class PageModel(AveragedModel):
+    """Pages seen changed or unchanged."""
 
     def __init__(self, setting: Setting) -> None:
-        self.changes = ChangeBeliefs(setting.targets, setting.rates, setting.memory, setting.labels)
-        self.importance = MeanWorth(setting.targets)
-        self.atoms = Atoms(setting.targets, ATOMS, setting.act, setting.random)
-        self.unvisited = np.ones(setting.targets, dtype=bool)
-        self.freshness = setting.objective == "freshness"
-        self.plan = Plan(setting.targets, setting.now) if self.freshness and setting.act == "mean" else None
-        rates = self.changes.rates
-        if setting.objective == "discovery":
-            self.values, self.ripening = rates, np.zeros_like(rates)
-        else:
-            fading = setting.fading if setting.objective == "ephemeral" else 0.0
-            self.values = 1.0 / rates if self.freshness else rates / (rates + fading)
-            self.ripening = rates + fading
-        self._condense(np.arange(setting.targets))
+        self.changes = ChangeBeliefs(0, setting.rates, setting.memory)
+        self.importance = MeanWorth(0)
+        self.terms = Terms(0)
+        self.atoms = Atoms(0, ATOMS, setting.act, setting.random)
+        self.form = _FORMS[setting.objective]
+        self.plan = Plan(0, setting.now) if self.form == FRESHNESS and setting.act == "mean" else None
+        self.parts = (
+            self.changes,
+            self.importance,
+            self.terms,
+            self.atoms,
+            *([] if self.plan is None else [self.plan]),
+        )
 
-    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> None:
+    def enter(self, rows: IntArray, labels: Sequence[str] | None) -> None:
+        """New rows: nothing is known of them but where they live."""
+        if labels is not None:
+            self.changes.label(rows, labels)
+
+    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
         """Changed flags after known gaps teach the rate, worth collected with a change teaches its importance."""
-        ids, changed = visits.ids, saw_change(visits)
+        rows, changed = visits.ids, saw_change(visits)
         if changed is None:
-            return
+            return False
         if visits.worth is not None:
             hit = changed & (visits.worth > 0.0)
             if hit.any():
-                self.importance.learn(ids[hit], visits.worth[hit])
-        self.unvisited[ids] = False
-        if self.plan is not None and self.plan.due(len(ids), visits.now):
-            self.plan.make(visits.now, self.atoms, self.importance.hopeful())
+                self.importance.learn(rows[hit], visits.worth[hit])
         gaps = visits.now - since
         known = ~first & (gaps > 0.0)
+        planned = self._plan_anew(int(np.count_nonzero(~first)), visits.now)
         if not known.any():
-            return
-        told = ids[known]
+            return planned
+        told = rows[known]
         refitted = self.changes.learn(told, gaps[known], changed[known])
-        self._condense(np.arange(len(self.atoms)) if refitted else told)
+        self.condense(np.arange(len(self)) if refitted else told)
+        return planned or refitted
 
-    def index(self, now: float, since: FloatArray, tick: float) -> FloatArray:
-        """The averaged index, or for freshness the planned urgency; a page never copied is as stale as can be."""
-        age = now - since
-        if self.plan is not None and self.plan.made:
-            return np.where(self.unvisited, NEVER_COPIED, age) * self.plan.rate
-        if self.freshness:
-            age = np.where(self.unvisited, np.inf, age)
-        return self.importance.hopeful() * self.atoms.index(age, tick)
+    def _plan_anew(self, visits: int, now: float) -> bool:
+        if self.plan is None or not self.plan.due(visits, now):
+            return False
+        self.plan.make(now, self.atoms, self.worth(np.arange(len(self))))
+        return True
 
-    def moments(self, ids: IntArray) -> Moments:
-        """Value and rate of the index, importance included."""
-        value, value_sd, rate, rate_sd = self.atoms.moments(ids)
-        weight = self.importance.mean()[ids]
-        return weight * value, weight * value_sd, rate, rate_sd
+    def index(self, rows: IntArray, since: FloatArray, now: Times, tick: float) -> FloatArray:
+        """The averaged index, or for freshness the planned urgency: the price, for a page just due by the plan."""
+        if self.plan is None or not self.plan.made:
+            return super().index(rows, since, now, tick)
+        return np.maximum(now - since, 0.0) * self.plan.rate[rows] * self.plan.price
 
-    def grow(self, count: int) -> None:
-        """Room for new sources."""
-        before = len(self.atoms)
-        self.changes.grow(count)
-        self.importance.grow(count)
-        self.atoms.grow(count)
-        self.unvisited = np.concatenate([self.unvisited, np.ones(count, dtype=bool)])
-        if self.plan is not None:
-            self.plan.grow(count)
-        self._condense(np.arange(before, before + count))
+    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
+        """Times before which the index of some pages is surely below a level; the urgency is a line."""
+        if self.plan is None or not self.plan.made:
+            return super().asleep_until(rows, since, now, level)
+        return since + self._urgent(rows, level)
 
-    def _condense(self, ids: IntArray) -> None:
-        beliefs, atoms = self.changes, self.atoms
+    def meets(self, rows: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+        """Times at which the index of some pages meets a level, `latest` at most."""
+        if self.plan is None or not self.plan.made:
+            return super().meets(rows, since, level, latest)
+        return np.minimum(since + self._urgent(rows, level), latest)
+
+    def _urgent(self, rows: IntArray, level: float) -> FloatArray:
+        """The age at which the planned urgency of some pages meets a level."""
+        assert self.plan is not None
+        with np.errstate(divide="ignore"):
+            return level / (self.plan.rate[rows] * self.plan.price)
+
+    def ages(self, rows: IntArray, level: float) -> FloatArray:
+        """The interval at which some pages would be crawled at a price; inf for never."""
+        if self.plan is None or not self.plan.made:
+            return super().ages(rows, level)
+        out = np.zeros(len(self))
+        with np.errstate(divide="ignore"):
+            averaged_rates(
+                rows, self.atoms.mass, self.atoms.rate, self.worth(rows), 1.0 / np.float64(level), HOPELESS, out
+            )
+            return 1.0 / out[rows]
+
+    def summary(self) -> FloatArray:
+        """What the law of change rates is fitted to, summed over pages."""
+        return self.changes.summary()
+
+    def adopt(self, others: FloatArray) -> None:
+        """Count the summary of pages that others know of."""
+        self.changes.others = others
+        self.changes.refit()
+        self.settle()
+
+    def moments(self, rows: IntArray) -> Moments:
+        """Value and rate of the index, owners' terms not included."""
+        value, value_sd, rate, rate_sd = self.atoms.moments(rows)
+        shown = self.importance.mean(rows)
+        return shown * value, shown * value_sd, rate, rate_sd
+
+    def reasons(self, rows: IntArray, since: FloatArray, now: float) -> list[Reason]:
+        """The change rate with its doubt, and the planned rate or the value and rate of the index."""
+        found, mean, sd = super().reasons(rows, since, now), self.changes.mean(rows), self.changes.sd(rows)
+        for k, reason in enumerate(found):
+            change = {"change_rate_per_s": float(mean[k]), "change_rate_sd": float(sd[k])}
+            if self.plan is not None and self.plan.made:
+                kept = {name: reason.numbers[name] for name in ("weight", "age_s")}
+                found[k] = Reason("planned", change | {"planned_rate_per_s": float(self.plan.rate[rows[k]])} | kept)
+            else:
+                found[k] = Reason("averaged", change | reason.numbers)
+        return found
+
+    def shared(self) -> dict[str, Any]:
+        """What belongs to no single page, as plain numbers."""
+        plan = self.plan
+        return {
+            "span": [float(self.changes.rates[0]), float(self.changes.rates[-1])],
+            "prior": self.changes.log_prior.tolist(),
+            "refits": [self.changes.refits.observed, self.changes.refits.due_at],
+            "plan": None if plan is None else [plan.inverse_price, plan.since, plan.visits],
+        }
+
+    def load_shared(self, state: dict[str, Any]) -> None:
+        """Go on from `shared`; what was told apart by other rates is carried over to those of now."""
+        span, rates = tuple(state["span"]), self.changes.rates
+        self.told_by = None if np.allclose(span, (rates[0], rates[-1]), rtol=1e-9) else span
+        prior = np.array([state["prior"]])
+        self.changes.log_prior = (prior if self.told_by is None else regridded(prior, span, rates))[0]
+        self.changes.refits.observed, self.changes.refits.due_at = int(state["refits"][0]), float(state["refits"][1])
+        if self.plan is not None and state.get("plan"):
+            self.plan.inverse_price, self.plan.since = float(state["plan"][0]), float(state["plan"][1])
+            self.plan.visits = int(state["plan"][2])
+
+    def unpack(self, rows: IntArray, packed: Sequence[bytes]) -> None:
+        """Write rows packed before, perhaps by other rates than those of now."""
+        super().unpack(rows, packed)
+        self.carry_over(rows)
+
+    told_by: tuple[float, ...] | None = None
+    """The slowest and the fastest rate of what is being loaded, where they were others."""
+
+    def carry_over(self, rows: IntArray) -> None:
+        """Evidence of other rates, brought to those of now."""
+        if self.told_by is not None:
+            self.changes.evidence[rows] = regridded(self.changes.evidence[rows], self.told_by, self.changes.rates)
+
+    def worth(self, rows: IntArray) -> FloatArray:
+        """What the index at unit weight is multiplied by."""
+        return self.terms.weight[rows] * self.importance.hopeful(rows)
+
+    def condense(self, rows: IntArray) -> None:
+        """Write atoms and planned rates of some pages anew."""
+        changes, atoms = self.changes, self.atoms
         condense_rows(
-            ids,
-            beliefs.evidence,
-            beliefs.log_prior,
-            beliefs.tilt,
-            self.values,
-            self.ripening,
+            rows,
+            changes.evidence,
+            changes.log_prior,
+            changes.tilt,
+            changes.rates,
+            self.terms.fading,
+            self.form,
             atoms.mass,
             atoms.value,
             atoms.rate,
         )
-        atoms.settle(ids)
+        atoms.settle(rows)
         if self.plan is not None:
-            self.plan.believed(ids, atoms, self.importance.hopeful(ids))
+            self.plan.believed(rows, atoms, self.worth(rows))

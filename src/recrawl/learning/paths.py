@@ -8,35 +8,19 @@ A page counts for as much of itself as its visits have told: the share of the pr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from recrawl.records import FloatArray, IntArray
+from recrawl.records import FloatArray
+
+Numbers = npt.NDArray[np.int32]
 
 PARENT_PAGES = 30.0
 """For how many well-known pages the parent folder counts."""
-
-
-def folders(labels: Sequence[str]) -> tuple[IntArray, IntArray]:
-    """The folder of each label, numbered so that parents come first, and each folder's parent (the root's is −1).
-
-    >>> folder, parent = folders(["a/x", "a/y", "a/b/z", "w"])
-    >>> folder.tolist(), parent.tolist()
-    ([1, 1, 2, 0], [-1, 0, 1])
-    """
-    numbers: dict[tuple[str, ...], int] = {(): 0}
-    parent, folder = [-1], []
-    for label in labels:
-        path = tuple(label.split("/")[:-1])
-        for depth in range(1, len(path) + 1):
-            if path[:depth] not in numbers:
-                numbers[path[:depth]] = len(parent)
-                parent.append(numbers[path[: depth - 1]])
-        folder.append(numbers[path])
-    return np.array(folder, dtype=np.int64), np.array(parent, dtype=np.int64)
+DEEPEST = 12
+"""Folders below this depth are not told apart."""
 
 
 @njit(cache=True)
@@ -63,8 +47,8 @@ def folder_tilts(
     variance: FloatArray,
     prior_mean: float,
     prior_variance: float,
-    folder: IntArray,
-    parent: IntArray,
+    folder: Numbers,
+    parent: Numbers,
     out: FloatArray,
 ) -> None:
     """The tilt of each page's log-prior per grid step; 0 for pages in the root."""
@@ -88,17 +72,34 @@ def folder_tilts(
             out[i] = (others / (PARENT_PAGES + weight[f] - known[i]) - prior_mean) / prior_variance
 
 
-class PathPool:
-    """Folders of a catalogue's labels, and the tilts they give to priors."""
+class Folders:
+    """The folders of a catalogue's labels, numbered so that parents come first; the root is number 0.
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        self.folder, self.parent = folders(labels)
+    >>> folders = Folders()
+    >>> [folders.of(label) for label in ("a/x", "a/y", "a/b/z", "w")], folders.parent
+    ([1, 1, 2, 0], [-1, 0, 1])
+    """
 
-    def grow(self, count: int) -> None:
-        """New targets come without labels: they belong to no folder."""
-        self.folder = np.concatenate([self.folder, np.zeros(count, dtype=np.int64)])
+    def __init__(self) -> None:
+        self._number = {hash(""): 0}
+        self.parent = [-1]
 
-    def tilts(self, evidence: npt.NDArray[np.float32], log_prior: FloatArray) -> FloatArray:
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def of(self, label: str) -> int:
+        """The folder of a label, made if there is none yet."""
+        path, missing = "/".join(label.split("/", DEEPEST + 1)[:-1][:DEEPEST]), []
+        while hash(path) not in self._number:
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        number = self._number[hash(path)]
+        for each in reversed(missing):
+            self.parent.append(number)
+            number = self._number[hash(each)] = len(self.parent) - 1
+        return number
+
+    def tilts(self, evidence: npt.NDArray[np.float32], log_prior: FloatArray, folder: Numbers) -> FloatArray:
         """The tilt of each source's log-prior per grid step, from all sources' evidence."""
         shares, steps = np.exp(log_prior - log_prior.max()), np.arange(len(log_prior))
         shares /= shares.sum()
@@ -106,5 +107,5 @@ class PathPool:
         mean, variance, out = (np.empty(len(evidence)) for _ in range(3))
         grid_moments(evidence, log_prior, mean, variance)
         spread = max(float(shares @ (steps - prior_mean) ** 2), 1.0)
-        folder_tilts(mean, variance, prior_mean, spread, self.folder, self.parent, out)
+        folder_tilts(mean, variance, prior_mean, spread, folder, np.array(self.parent, np.int32), out)
         return out

@@ -13,25 +13,32 @@ catalogue, at the pace of those visits.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
 from recrawl.kernels.crawl_rates import averaged_rates
 from recrawl.learning.atoms import Atoms
+from recrawl.learning.columns import Column, Columns
 from recrawl.records import FloatArray, IntArray
 
-PLANNED_AFTER_SHARE, PLANNED_AFTER_LEAST = 0.02, 20
+PLANNED_AFTER_SHARE, PLANNED_AFTER_LEAST = 0.1, 20
 """The price is found anew after this share of the catalogue was visited, and no sooner than this many visits."""
 HOPELESS = 4.0
 """A page that changes this many times within the shortest interval any page is given gets half its share."""
-_HALVINGS = 40
+PRECISION, _STEPS = 1e-7, 100
+"""The planned rates spend the pace to this relative precision."""
 
 
-class Plan:
+class Plan(Columns):
     """Planned crawl rates of a catalogue; none before a first stretch of visits has shown the pace."""
 
-    def __init__(self, targets: int, now: float) -> None:
-        self.rate = np.zeros(targets)
+    columns: ClassVar[Mapping[str, Column]] = {"rate": Column(np.float64, 0.0, kept=False)}
+    rate: FloatArray
+
+    def __init__(self, size: int, now: float) -> None:
+        super().__init__(size)
         self.inverse_price = 0.0
         self.since, self.visits = now, 0
 
@@ -40,39 +47,63 @@ class Plan:
         """Whether there is a plan."""
         return self.inverse_price > 0.0
 
+    @property
+    def price(self) -> float:
+        """What the last crawl of the plan is worth, in time that a copy is fresh."""
+        return 1.0 / self.inverse_price
+
     def due(self, visits: int, now: float) -> bool:
         """Count visits; whether enough have come to plan anew."""
         self.visits += visits
-        return self.visits >= max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * len(self.rate)) and now > self.since
+        return self.visits >= max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * self.size) and now > self.since
 
     def make(self, now: float, atoms: Atoms, weight: FloatArray) -> None:
         """Find the price at which the planned rates spend the pace of the visits counted; `weight` is of every page."""
         pace = self.visits / (now - self.since)
         self.since, self.visits = now, 0
-        everyone = np.arange(len(self.rate))
+        everyone = np.arange(self.size)
 
-        def spend(log_inverse_price: float) -> float:
+        def excess(log_inverse_price: float) -> float:
             level = math.exp(log_inverse_price)
-            return averaged_rates(everyone, atoms.mass, atoms.rate, weight, level, HOPELESS, self.rate)
+            spent = averaged_rates(everyone, atoms.mass, atoms.rate, weight, level, HOPELESS, self.rate)
+            return math.log(max(spent, 1e-300) / pace)
 
-        # Rates are about √(wΔ/λ): a first guess, from which the bracket is widened.
-        change = float((atoms.mass * atoms.rate).sum(axis=1).mean())
-        low = high = 2.0 * math.log(pace / len(self.rate)) - math.log(change)
-        while spend(low) > pace:
-            low -= 4.0
-        while spend(high) < pace:
-            high += 4.0
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if spend(middle) < pace else (low, middle)
-        self.inverse_price = math.exp(high)
-        spend(high)
+        guess = math.log(self.inverse_price) if self.made else self._first_guess(pace, atoms)
+        found = _root(excess, guess)
+        self.inverse_price = math.exp(found)
 
-    def believed(self, ids: IntArray, atoms: Atoms, weight: FloatArray) -> None:
-        """What is believed of these changed: their planned rates at the standing price; `weight` is one per id."""
+    def _first_guess(self, pace: float, atoms: Atoms) -> float:
+        """Rates are about √(wΔ/λ)."""
+        change = float((atoms.mass[: self.size] * atoms.rate[: self.size]).sum(axis=1, dtype=np.float64).mean())
+        return 2.0 * math.log(pace / self.size) - math.log(change)
+
+    def believed(self, rows: IntArray, atoms: Atoms, weight: FloatArray) -> None:
+        """What is believed of these changed: their planned rates at the standing price; `weight` is one per row."""
         if self.made:
-            averaged_rates(ids, atoms.mass, atoms.rate, weight, self.inverse_price, HOPELESS, self.rate)
+            averaged_rates(rows, atoms.mass, atoms.rate, weight, self.inverse_price, HOPELESS, self.rate)
 
-    def grow(self, count: int) -> None:
-        """Room for new sources."""
-        self.rate = np.concatenate([self.rate, np.zeros(count)])
+
+def _root(excess: Callable[[float], float], guess: float) -> float:
+    """Where a rising function is 0 within PRECISION, evaluated there last; it is bracketed from a guess on.
+
+    The false position: nearly straight functions take a few steps, and a bracket of which one end stays is halved.
+    """
+    at = guess
+    here = excess(at)
+    if abs(here) < PRECISION:
+        return at
+    step = -math.copysign(2.0 * min(max(abs(here), 0.05), 2.0), here)
+    low, high = (at, here), (at, here)
+    while low[1] > 0.0 or high[1] < 0.0:
+        at += step
+        here = excess(at)
+        low, high = (low, (at, here)) if here > 0.0 else ((at, here), high)
+        step *= 2.0
+    for halves in range(_STEPS):
+        share = 0.5 if halves % 3 == 2 else low[1] / (low[1] - high[1])
+        at = low[0] + share * (high[0] - low[0])
+        here = excess(at)
+        if abs(here) < PRECISION:
+            break
+        low, high = (low, (at, here)) if here > 0.0 else ((at, here), high)
+    return at

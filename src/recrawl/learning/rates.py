@@ -9,6 +9,8 @@ quite loses a flat part, so that no rate is ruled out because nobody had it yet.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,8 @@ ROUNDS = 3
 UNIX_TIMES = 1e8
 """Times beyond this are Unix seconds, times below are slots."""
 YEAR, MINUTE = 365.25 * 86400.0, 60.0
+FASTEST_PER_FADING = 100.0
+"""The fastest change rate told apart, as a multiple of the decay of interest, where that is more than the usual one."""
 LOGNORMAL_SHARE = 0.75
 """How much of the prior is the lognormal law of the fitted one's mean and variance; the rest is free in form.
 
@@ -34,9 +38,28 @@ NARROWEST_STEPS = 2.0
 """Least standard deviation of that lognormal law, in grid steps."""
 
 
-def default_range(now: float) -> tuple[float, float]:
-    """Slowest and fastest rate worth telling apart: per second for Unix times, per slot otherwise."""
-    return (1 / (50 * YEAR), 1 / (10 * MINUTE)) if now > UNIX_TIMES else (1e-5, 10.0)
+def default_range(now: float, half_life: float = math.inf) -> tuple[float, float]:
+    """Slowest and fastest rate worth telling apart, faster where interest fades within minutes.
+
+    Per second for Unix times, per slot otherwise.
+
+    >>> default_range(1.7e9, half_life=6.0)[1] > 10.0
+    True
+    """
+    if now <= UNIX_TIMES:
+        return 1e-5, 10.0
+    return 1 / (50 * YEAR), max(1 / (10 * MINUTE), FASTEST_PER_FADING * math.log(2.0) / half_life)
+
+
+def regridded(rows: npt.NDArray[Any], span: Sequence[float], rates: FloatArray) -> FloatArray:
+    """Rows over a grid of rates between the two of `span`, read off at other rates; beyond its ends they stay level."""
+    steps = rows.shape[1] - 1
+    place = np.log(rates / span[0]) / max(math.log(span[-1] / span[0]), 1e-300) * steps
+    place = np.clip(place, 0.0, steps)
+    below = np.minimum(place.astype(np.int64), max(steps - 1, 0))
+    part = place - below
+    result: FloatArray = rows[:, below] * (1.0 - part) + rows[:, np.minimum(below + 1, steps)] * part
+    return result
 
 
 def rate_grid(span: tuple[float, float], points: int = POINTS) -> FloatArray:
@@ -48,7 +71,7 @@ def rate_grid(span: tuple[float, float], points: int = POINTS) -> FloatArray:
 
 
 @njit(cache=True)
-def _pool(log_likelihood: npt.NDArray[np.float32], log_prior: FloatArray) -> FloatArray:
+def pooled(log_likelihood: npt.NDArray[np.float32], log_prior: FloatArray) -> FloatArray:
     """The sum over sources of their posterior over the grid."""
     total = np.zeros(len(log_prior))
     row = np.empty(len(log_prior))
@@ -82,15 +105,23 @@ def _blend(shares: FloatArray) -> FloatArray:
     return result
 
 
-def fit_prior(log_likelihood: npt.NDArray[np.float32], log_prior: FloatArray) -> FloatArray:
-    """The log-prior over the grid that best explains these sources, starting from the present one."""
-    points = len(log_prior)
-    if points == 1 or len(log_likelihood) == 0:
+def fit_prior(
+    log_likelihood: npt.NDArray[np.float32], log_prior: FloatArray, others: FloatArray | None = None
+) -> FloatArray:
+    """The log-prior over the grid that best explains these sources, starting from the present one.
+
+    `others` counts sources known elsewhere at each rate.
+    """
+    points, elsewhere = len(log_prior), 0.0 if others is None else float(others.sum())
+    seen = len(log_likelihood) + elsewhere
+    if points == 1 or seen == 0.0:
         return log_prior
     for _ in range(ROUNDS):
-        shares = _pool(log_likelihood, log_prior)
-        whole = len(log_likelihood) + FLAT_SOURCES
-        mixed = _smooth(shares / len(log_likelihood)) * (len(log_likelihood) / whole) + FLAT_SOURCES / whole / points
+        shares = pooled(log_likelihood, log_prior)
+        if others is not None:
+            shares += others
+        whole = seen + FLAT_SOURCES
+        mixed = _smooth(shares / seen) * (seen / whole) + FLAT_SOURCES / whole / points
         log_prior = np.log(_blend(mixed))
     return log_prior
 

@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
+from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import Refits
 from recrawl.records import FloatArray, IntArray
 
 
-class MeanWorth:
+class MeanWorth(Columns):
     """The mean of what is seen of each source, shrunk towards that of the catalogue.
 
     A source counts its own mean for n and the catalogue's for κ observations, κ being the variance within sources over
     the variance between them: where every change of a page is worth the same, one is enough to know it.
     """
 
-    def __init__(self, targets: int) -> None:
-        self.count = np.zeros(targets)
-        self.total = np.zeros(targets)
-        self.square = np.zeros(targets)
+    columns: ClassVar[Mapping[str, Column]] = {name: Column(np.float64, 0.0) for name in ("count", "total", "square")}
+    count: FloatArray
+    total: FloatArray
+    square: FloatArray
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
         self.pooled, self.weight = 1.0, 1.0
         self.best = 0.0
         self.refits = Refits()
-
-    def grow(self, count: int) -> None:
-        """Room for new sources."""
-        for name in ("count", "total", "square"):
-            setattr(self, name, np.concatenate([getattr(self, name), np.zeros(count)]))
 
     def learn(self, ids: IntArray, amount: FloatArray) -> None:
         """One amount per id."""
         self.count[ids] += 1.0
         self.total[ids] += amount
         self.square[ids] += amount**2
-        self.best = max(self.best, float(self._mean_of(ids).max()))
-        if self.refits.due(len(ids), len(self.count)):
+        self.best = max(self.best, float(self.mean(ids).max()))
+        if self.refits.due(len(ids), self.size):
             self.refit()
 
     def refit(self) -> None:
         """Pooled mean, and the weight κ it deserves."""
-        seen = self.count > 0.0
+        seen = np.flatnonzero(self.count[: self.size] > 0.0)
         means = self.total[seen] / self.count[seen]
         if len(means) == 0:
             return
@@ -50,21 +52,17 @@ class MeanWorth:
         within = float(np.maximum(self.square[seen] - self.total[seen] * means, 0.0).sum()) / freedom
         between = float(means.var(ddof=1)) - within * float((1.0 / self.count[seen]).mean())
         self.weight = min(max(within / max(between, 1e-9 * self.pooled**2, 1e-300), 1e-6), 1e6)
-        self.best = float(self._mean_of(np.flatnonzero(seen)).max())
+        self.best = float(self.mean(seen).max())
 
-    def mean(self) -> FloatArray:
-        """The shrunk mean of every source."""
-        return self._mean_of(np.arange(len(self.count)))
-
-    def hopeful(self, ids: IntArray | None = None) -> FloatArray:
-        """The shrunk mean of some sources, or of every one; for those never seen, the best one found.
+    def hopeful(self, ids: IntArray) -> FloatArray:
+        """The shrunk mean of some sources; for those never seen, the best one found.
 
         So hopeful that each is looked into once: at a high price a source of average worth is never crawled, and one
         not yet seen would be taken for average.
         """
-        chosen = np.arange(len(self.count)) if ids is None else ids
-        return np.where(self.count[chosen] > 0.0, self._mean_of(chosen), max(self.best, self.pooled))
+        return np.where(self.count[ids] > 0.0, self.mean(ids), max(self.best, self.pooled))
 
-    def _mean_of(self, ids: IntArray) -> FloatArray:
+    def mean(self, ids: IntArray) -> FloatArray:
+        """The shrunk mean of some sources."""
         result: FloatArray = (self.total[ids] + self.weight * self.pooled) / (self.count[ids] + self.weight)
         return result

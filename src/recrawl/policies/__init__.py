@@ -21,7 +21,6 @@ _HOMES = {
     "round_robin": ("round_robin", "RoundRobin"),
     "single": ("single", "Single"),
     "learned_whittle": ("learned_whittle", "LearnedWhittle"),
-    "learned_calendar": ("learned_calendar", "LearnedCalendar"),
     "uniform": ("uniform", "Uniform"),
     "static": ("static", "Static"),
     "thompson": ("thompson", "Thompson"),
@@ -66,14 +65,14 @@ def live(text: str, **learning: Any) -> LivePolicy:
     nan
     """
     name = live_policy("policy", text)
-    options, home = dict(parse(text)[1]), "learned_calendar" if name == LEARNED else name
-    _check_options(text, home, options)
-    return cast(LivePolicy, make(home, **(learning | options if name == LEARNED else options)))
+    options = dict(parse(text)[1])
+    _check_options(text, name, options)
+    return cast(LivePolicy, make(name, **(learning | options if name == LEARNED else options)))
 
 
-def _check_options(text: str, home: str, options: dict[str, Any]) -> None:
+def _check_options(text: str, name: str, options: dict[str, Any]) -> None:
     """ParameterError naming the first option the policy does not take, and those it takes."""
-    module, kind = _HOMES[home]
+    module, kind = _HOMES[name]
     maker = getattr(import_module(f"recrawl.policies.{module}"), kind)
     taken = [option for option in signature(maker).parameters if option != "seed"]
     for option in options:

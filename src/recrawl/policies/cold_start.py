@@ -26,6 +26,8 @@ from recrawl.scheduling.calendar import Calendar
 
 ALONE = -1
 """The family of a source that has none."""
+FAMILIES = 0.5
+"""The largest share that is owed to newcomers nobody asked for one by one."""
 TURN = 2.0**-40
 """A turn lowers the merit by this part of it: a billion of them by a thousandth."""
 
@@ -83,8 +85,8 @@ class ColdStart:
 
     def earn(self, budget: float, catalogue: int) -> float:
         """What newcomers may spend of this budget: their share, and what they could not spend of earlier ones."""
-        shares = self.shares
-        share = max(self.share, shares / max(catalogue - len(self.queue) + shares, 1))
+        shares, least = self.shares, self.share if self._waiting[ALONE] else min(self.share, FAMILIES)
+        share = max(least, shares / max(catalogue - len(self.queue) + shares, 1))
         self.credit = min(self.credit, self.dearest) + share * budget
         return min(self.credit, budget)
 

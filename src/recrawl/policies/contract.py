@@ -18,11 +18,12 @@ are to be `kept`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
+from recrawl.learning.model import Reason as Reason
 from recrawl.policies.surveying import Survey
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
 
@@ -35,20 +36,6 @@ class Beliefs:
     value_sd: FloatArray
     rate: FloatArray
     rate_sd: FloatArray
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why the index of one target is what it is, for people who want to check it.
-
-    Parameters
-        form: of the index: "closed" (of one value and rate), "averaged" (over doubt), "rhythm" (by the hour),
-            "planned" (age times a planned rate), "timer" (no index: a rule says when), ...
-        numbers: what it is computed from, by names that say the unit
-    """
-
-    form: str
-    numbers: dict[str, float] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.records import Visits
 
 SOURCES = 8
 
 
-def warm_up(policy: LearnedCalendar, now: float) -> None:
+def warm_up(policy: LearnedWhittle, now: float) -> None:
     """Take a policy through a short life; it is to be started anew afterwards."""
     ids = np.arange(SOURCES)
     policy.start(SOURCES, now, groups=ids % 3, labels=[f"https://a.example/{i}" for i in ids.tolist()])

@@ -60,6 +60,42 @@ def affordable(ranked: IntArray, cost: FloatArray, budget: float) -> IntArray:
     return ranked[: int(np.searchsorted(spent, budget + ROUNDING, side="right"))]
 
 
+def spend(
+    ids: IntArray,
+    scores: FloatArray,
+    cost: FloatArray,
+    group: IntArray | None,
+    budget: float,
+    cheapest: float,
+) -> tuple[IntArray, float, float]:
+    """Down a ranking of some targets, one per group, as far as the budget goes.
+
+    `scores`, `cost` and `group` are one per id named; those with a score of 0 or less, or NaN, are not taken. Also the
+    score of the last one taken (inf if none was), and the score at which the ranking was left: that of the last one
+    taken or of the first that did not fit, -inf if all were taken and more could have been.
+    """
+    wanted = np.where(scores > 0.0, scores, -np.inf)
+    count = int(min(len(ids), max((budget + ROUNDING) // cheapest, 0.0)))
+    if group is not None:
+        count = min(len(ids), 4 * count + FEW)
+    order = np.argsort(ids) if len(ids) > 1 and (np.diff(ids) < 0).any() else None
+    if order is not None:
+        ids, wanted, cost = ids[order], wanted[order], cost[order]
+        group = None if group is None else group[order]
+    while True:
+        ranked = top(wanted, count)
+        several = ranked if group is None else first_of_each(ranked, group)
+        taken = affordable(several, cost, budget)
+        lowest = float(wanted[taken[-1]]) if len(taken) else np.inf
+        if len(taken) < len(several):
+            return ids[taken], lowest, float(wanted[several[len(taken)]])
+        if budget - float(cost[taken].sum()) + ROUNDING < cheapest:
+            return ids[taken], lowest, lowest
+        if len(ranked) < count or count == len(ids):
+            return ids[taken], lowest, -np.inf
+        count = min(4 * count, len(ids))
+
+
 def first_of_each(ranked: IntArray, groups: IntArray) -> IntArray:
     """The ranking with all but the best target of each group struck out."""
     _, first = np.unique(groups[ranked], return_index=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recrawl.kernels.continuous_index import continuous_index
-from recrawl.kernels.mixture_index import condense, lagged_index, scan, tick_lag
+from recrawl.kernels.mixture_index import condense, lagged_index, scan, tick_lag, young_ages
 from recrawl.kernels.slotted_index import index_after
 
 
@@ -60,11 +60,39 @@ def test_a_posterior_narrower_than_the_grid_is_placed_between_its_points() -> No
 
 def test_the_scan_averages_and_adds_its_optimism() -> None:
     mass, value, rate = np.array([[0.25, 0.75, 0.0]]), np.array([[1.0, 3.0, 9.0]]), np.array([[0.1, 0.5, 9.0]])
-    lag, spread, out = np.zeros((1, 3)), np.array([0.2]), np.empty(1)
+    mass, value, rate = (column.astype(np.float32) for column in (mass, value, rate))
+    rows, spread, out = np.zeros(1, np.int64), np.array([0.2], np.float32), np.empty(1)
     indices = np.array([lagged_index(1.0, 0.1, 0.0, 4.0), lagged_index(3.0, 0.5, 0.0, 4.0)])
     mean = indices @ [0.25, 0.75]
-    scan(mass, value, rate, lag, spread, np.array([4.0]), np.zeros(1), out)
+    scan(rows, mass, value, rate, spread, np.empty(0, np.float32), np.array([4.0]), 0.0, out)
     assert out[0] == pytest.approx(mean)
-    scan(mass, value, rate, lag, spread, np.array([4.0]), np.full(1, 2.0), out)
+    scan(rows, mass, value, rate, spread, np.full(1, 2.0, np.float32), np.array([4.0]), 0.0, out)
     deviation = math.sqrt(1.04 * (indices**2 @ [0.25, 0.75]) - mean**2)
-    assert out[0] == pytest.approx(mean + 2.0 * deviation)
+    assert out[0] == pytest.approx(mean + 2.0 * deviation, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nobody_is_taken_for_young_who_has_reached_the_level(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    mass = random.dirichlet(np.ones(4), 50).astype(np.float32)
+    value = random.lognormal(0.0, 2.0, (50, 4)).astype(np.float32)
+    rate = random.choice([0.0, 1.0], (50, 4), p=[0.1, 0.9]).astype(np.float32)
+    rate *= random.lognormal(-2.0, 3.0, (50, 4)).astype(np.float32)
+    rows, none = np.arange(50), np.empty(0, np.float32)
+
+    def index(age: np.ndarray) -> np.ndarray:
+        out = np.empty(50)
+        scan(rows, mass, value, rate, np.zeros(50, np.float32), none, age, 0.0, out)
+        return out
+
+    age = random.lognormal(0.0, 3.0, 50) * random.choice([0.0, 1.0], 50)
+    level = index(age) * random.lognormal(0.5, 2.0, 50) + 1e-9
+    for near in (0.01, 1e-9):
+        young = np.empty(50)
+        young_ages(rows, mass, value, rate, age, level, near, young)
+        at = np.where(np.isfinite(young), young, 1e9 * (age + 1.0))
+        behind = level <= index(age)
+        assert (index(at)[~behind] <= level[~behind] * (1 + 1e-9)).all()
+        np.testing.assert_array_equal(young[behind], age[behind])
+    close = ~behind & np.isfinite(young)
+    np.testing.assert_allclose(index(young)[close], level[close], rtol=1e-6)

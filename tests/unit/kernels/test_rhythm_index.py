@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 
 from recrawl.kernels.continuous_index import continuous_index
-from recrawl.kernels.rhythm_index import best_wait, gather, rhythm_index, rhythm_scan, shrink_profiles
+from recrawl.kernels.rhythm_index import (
+    best_wait,
+    carry,
+    flat_ages,
+    quiet_until,
+    rhythm_index,
+    rhythm_meets,
+    rhythm_scan,
+)
 
-FLAT_HOURS, FLAT_WEEK = np.ones((1, 24)), np.ones((1, 7))
+FLAT_HOURS, FLAT_WEEK = np.ones((1, 24), np.float32), np.ones((1, 7), np.float32)
 
 
 def gathered(start: float, end: float, hours: np.ndarray, decay: float) -> tuple[float, float]:
-    exposure, worth = np.zeros(1), np.zeros(1)
-    gather(start, end, hours, FLAT_WEEK, decay, exposure, worth)
-    return exposure[0], worth[0]
+    found: tuple[float, float] = carry(start, end, hours[0], FLAT_WEEK[0], decay, 0.0, 0.0)
+    return found
 
 
 @pytest.mark.parametrize("decay", [0.0, 3.0])
@@ -31,7 +38,7 @@ def test_with_a_flat_profile_it_is_the_plain_index(decay: float, age: float) -> 
 
 @pytest.mark.parametrize("decay", [0.0, 3.0])
 def test_exposure_and_worth_are_the_integrals_of_the_profile(decay: float) -> None:
-    hours = np.random.default_rng(0).gamma(1.0, 1.0, (1, 24))
+    hours = np.random.default_rng(0).gamma(1.0, 1.0, (1, 24)).astype(np.float32)
     start, end = 18_000.111, 18_002.777
     times = np.linspace(start, end, 400_001)
     middles = 0.5 * (times[1:] + times[:-1])
@@ -44,7 +51,7 @@ def test_exposure_and_worth_are_the_integrals_of_the_profile(decay: float) -> No
 
 @pytest.mark.parametrize("decay", [0.0, 3.0])
 def test_before_the_busy_hours_it_waits_and_never_exceeds_the_plain_index(decay: float) -> None:
-    hours = np.where(np.arange(24) == 9, 20.0, 0.2)[None, :]
+    hours = np.where(np.arange(24) == 9, 20.0, 0.2)[None, :].astype(np.float32)
     indices = []
     for clock in (8.9, 10.1):
         now, age = 18_000.0 + clock / 24, 0.2
@@ -55,24 +62,86 @@ def test_before_the_busy_hours_it_waits_and_never_exceeds_the_plain_index(decay:
     assert indices[0] < indices[1] <= plain * (1 + 1e-12)
 
 
-def test_own_profiles_are_shrunk_to_the_common_one_and_have_mean_one() -> None:
-    own = np.zeros((2, 24))
-    own[0, 3] = 200.0
-    pooled = np.full(24, 50.0)
-    hours, weekdays = np.empty((2, 24)), np.empty((2, 7))
-    week = np.array([[100.0, 0, 0, 0, 0, 0, 100.0], np.zeros(7)])
-    shrink_profiles(
-        np.arange(2), own, week, pooled, week.sum(axis=0), np.full(7, 3.0), 20.0, 50.0, True, hours, weekdays
-    )
-    np.testing.assert_allclose(hours.mean(axis=1), 1.0)
-    np.testing.assert_allclose(weekdays.mean(axis=1), 1.0)
-    assert hours[0, 3] == pytest.approx(24 * (200 + 20 / 24) / 220, rel=0.01)
-    np.testing.assert_allclose(hours[1], 1.0)
+class Feeds:
+    """Feeds with random profiles, paces and doubts."""
+
+    def __init__(self, seed: int, decay: float, count: int = 30) -> None:
+        random = np.random.default_rng(seed)
+        self.rows, self.size = np.arange(count), count
+        self.hours = random.gamma(0.7, 1.0, (count, 24)).astype(np.float32) + np.float32(0.01)
+        self.weekdays = random.gamma(3.0, 1 / 3, (count, 7)).astype(np.float32)
+        self.rate = random.lognormal(0.0, 2.0, count).astype(np.float32)
+        self.shape = random.lognormal(0.0, 1.0, count).astype(np.float32)
+        self.scale_rate = random.lognormal(0.0, 1.0, count).astype(np.float32)
+        self.decay = np.full(count, decay) * random.lognormal(0.0, 0.5, count)
+        self.until = 18_000.0 + random.uniform(-10.0, 0.0, count)
+        self.at, self.exposure, self.worth = self.until.copy(), np.zeros(count), np.zeros(count)
+        self.since = self.until.copy()
+
+    def state(self) -> tuple[np.ndarray, ...]:
+        return (self.until, self.at, self.exposure, self.worth, *self.beliefs())
+
+    def beliefs(self) -> tuple[np.ndarray, ...]:
+        return (self.rate, self.shape, self.scale_rate, self.hours, self.weekdays, self.decay)
+
+    def index(self, now: float | np.ndarray) -> np.ndarray:
+        out = np.empty(self.size)
+        times = np.full(self.size, now)
+        rhythm_scan(self.rows, times, self.since, *self.state(), 8 / 24, 1 / 144, 1.2, out)
+        return out
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+def test_what_has_come_may_be_counted_in_any_steps(decay: float) -> None:
+    often, once = Feeds(1, decay), Feeds(1, decay)
+    for now in np.arange(18_000.0, 18_003.0, 0.013):
+        often.index(now)
+    np.testing.assert_allclose(often.index(18_003.5), once.index(18_003.5), rtol=1e-9)
+    np.testing.assert_allclose(often.index(18_001.3), Feeds(1, decay).index(18_001.3), rtol=1e-9)
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_nobody_is_taken_for_quiet_who_reaches_the_level(seed: int, decay: float) -> None:
+    feeds, now = Feeds(seed, decay), 18_000.2
+    level = feeds.index(now) * np.random.default_rng(seed).lognormal(0.5, 1.0, 30) + 1e-9
+    until = np.empty(30)
+    quiet_until(feeds.rows, now, feeds.since, level, 7.0, *feeds.state(), 1.2, until)
+    assert (until > now).any()
+    for share in np.linspace(0.0, 1.0, 400):
+        at = now + share * (until - now) * (1 - 1e-9)
+        asleep = until > now
+        assert (feeds.index(at)[asleep] < level[asleep] * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_level_is_met_where_the_search_says(seed: int, decay: float) -> None:
+    feeds = Feeds(seed, decay)
+    level = feeds.index(18_002.0) * np.random.default_rng(seed).uniform(0.2, 1.5, 30) + 1e-9
+    latest, found = feeds.since + 30.0, np.empty(30)
+    rhythm_meets(feeds.rows, feeds.since, level, latest, *feeds.beliefs(), 8 / 24, 1 / 144, 1.2, found)
+    met = found < latest
+    assert met.any()
+    assert (feeds.index(found + 1e-9)[met] >= level[met] * (1 - 1e-6)).all()
+    for hour in np.arange(np.floor(feeds.since.min() * 24), np.ceil(found.max() * 24)) / 24:
+        before = (feeds.since < hour) & (hour < found - 1e-9)
+        assert (feeds.index(hour)[before] < level[before]).all()
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+def test_at_no_special_hour_the_level_is_met_at_the_age_of_a_flat_profile(decay: float) -> None:
+    feeds, ages = Feeds(5, decay), np.empty(30)
+    feeds.hours[:], feeds.weekdays[:] = 1.0, 1.0
+    level = feeds.index(18_001.0) * 0.9
+    flat_ages(feeds.rows, level, feeds.rate, feeds.shape, feeds.scale_rate, feeds.decay, 1.2, ages)
+    np.testing.assert_allclose(feeds.index(feeds.since + ages), level, rtol=0.03)
 
 
 def test_a_source_little_is_known_of_is_raised_most() -> None:
-    out = np.empty(2)
-    args = (np.full(2, 18_000.0), np.ones(2), np.array([0.5, 500.0]), np.array([0.5, 500.0]))
-    flat = (np.ones((2, 24)), np.ones((2, 7)))
-    rhythm_scan(18_001.0, *args, np.ones(2), np.full(2, 0.5), *flat, 1.0, 8 / 24, 1 / 144, 1.2, out)
-    assert out[0] > 1.3 * out[1]
+    feeds = Feeds(0, 1.0, 2)
+    feeds.hours[:], feeds.weekdays[:], feeds.rate[:], feeds.decay[:], feeds.since[:] = 1.0, 1.0, 1.0, 1.0, 18_000.0
+    feeds.until[:], feeds.at[:] = 18_000.0, 18_000.0
+    feeds.shape[:] = feeds.scale_rate[:] = [0.5, 500.0]
+    little, much = feeds.index(18_001.0)
+    assert little > 1.3 * much

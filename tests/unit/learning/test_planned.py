@@ -14,7 +14,7 @@ def sure_of(change: np.ndarray) -> Atoms:
     """Beliefs that are certain: one atom has all the mass."""
     atoms = Atoms(len(change), 2, "mean", np.random.default_rng(0))
     atoms.mass[:, 0] = 1.0
-    atoms.rate[:] = change[:, None]
+    atoms.rate[: len(change)] = change[:, None]
     return atoms
 
 
@@ -36,12 +36,12 @@ def test_nothing_is_planned_before_the_pace_is_known() -> None:
 
 def test_pages_slow_enough_to_be_kept_fresh_get_the_rates_of_the_closed_form() -> None:
     slow = CHANGE * 1e-6
-    np.testing.assert_allclose(planned(sure_of(slow)).rate, lambda_crawl_rates(slow, 100 / 40.0), rtol=1e-3)
+    np.testing.assert_allclose(planned(sure_of(slow)).rate[:50], lambda_crawl_rates(slow, 100 / 40.0), rtol=1e-3)
 
 
 def test_pages_too_fast_to_be_kept_fresh_lose_their_share() -> None:
     plan = planned(sure_of(np.concatenate([np.full(49, 0.05), [1000.0]])))
-    assert plan.rate[-1] < 0.05 * plan.rate[0]
+    assert plan.rate[49] < 0.05 * plan.rate[0]
 
 
 @pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
@@ -49,7 +49,7 @@ def test_pages_too_fast_to_be_kept_fresh_lose_their_share() -> None:
 def test_planned_rates_spend_the_pace_and_starve_nobody(visits: int, weight: float) -> None:
     plan = planned(sure_of(CHANGE), visits=visits, weight=weight)
     assert plan.rate.sum() == pytest.approx(visits / 40.0, rel=1e-6)
-    assert (plan.rate > 0).all()
+    assert (plan.rate[:50] > 0).all()
 
 
 def test_doubt_averages_the_rates_not_the_change_rate() -> None:
@@ -73,4 +73,4 @@ def test_new_beliefs_and_new_pages_take_the_standing_price() -> None:
     plan.believed(np.array([3]), atoms, np.ones(1))
     assert plan.rate[3] == pytest.approx(plan.rate[30])
     plan.grow(2)
-    assert len(plan.rate) == 52
+    assert len(plan) == 52

@@ -1,12 +1,13 @@
-"""Hours and weekdays: counted by the time watched, and trusted only where they predict."""
+"""Hours and weekdays: counted by the time watched, and drawn to those of the catalogue."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from recrawl.learning.live_feeds import LiveFeeds
-from recrawl.learning.rhythms import fill_own, pool, watched
+from recrawl.learning.feeds import FeedModel
+from recrawl.learning.model import Setting
+from recrawl.learning.rhythms import own_profiles, pool, watched
 from recrawl.records import FloatArray, Visits
 
 DAY = 86400.0
@@ -14,9 +15,12 @@ NOW = 20_000.3 * DAY
 WINDOW = 20
 
 
-def watch(times: list[FloatArray], days: float, gap: float) -> tuple[LiveFeeds, float]:
+def watch(times: list[FloatArray], days: float, gap: float) -> FeedModel:
     """Feeds visited together every `gap` days, each showing its latest items."""
-    feeds, ids = LiveFeeds(len(times)), np.arange(len(times))
+    setting = Setting(NOW, "ephemeral", 6 * 3600.0, None, None, "mean", np.random.default_rng(0))
+    feeds, ids = FeedModel(setting), np.arange(len(times))
+    feeds.grow(len(times))
+    feeds.enter(ids, None)
     last, now = np.full(len(times), NOW), NOW
     for k in range(1, round(days / gap) + 1):
         now, shown = NOW + k * gap * DAY, []
@@ -24,9 +28,9 @@ def watch(times: list[FloatArray], days: float, gap: float) -> tuple[LiveFeeds, 
             end = int(np.searchsorted(t, now))
             listed = t[max(end - WINDOW, 0) : end]
             shown.append(listed if k == 1 else listed[listed > last[i]])
-        feeds.learn(Visits(ids, now, published=shown), last)
+        feeds.learn(Visits(ids, now, published=shown), last, np.full(len(times), k == 1))
         last = np.full(len(times), now)
-    return feeds, now
+    return feeds
 
 
 def made(rates: FloatArray, days: float, peaked: FloatArray, seed: int) -> list[FloatArray]:
@@ -55,11 +59,22 @@ def test_time_watched_per_slot_agrees_with_looking_minute_by_minute(slots: int) 
 
 
 def test_a_busy_window_does_not_make_its_own_hours_look_busy() -> None:
-    counts, times = np.zeros(24, np.float32), np.zeros(24)
-    counts[[10, 11]], times[[10, 11]] = 200.0, 1 / 24
-    own, flat = np.empty(24), np.ones(24)
-    fill_own(counts, times, flat, 20.0, own)
+    counts, start = np.zeros((1, 24), np.float32), 20_000.0 + 10 / 24
+    counts[0, [10, 11]] = 200.0
+    own = np.empty((1, 24), np.float32)
+    known_from, until = np.array([start]), np.array([start + 2 / 24])
+    own_profiles(np.array([0]), counts, known_from, until, np.ones(24), 20.0, own)
     np.testing.assert_allclose(own, 1.0, atol=1e-6)
+
+
+def test_a_feed_of_few_items_has_the_profile_of_the_others() -> None:
+    counts, pooled = np.zeros((2, 24), np.float32), np.where(np.arange(24) == 9, 12.5, 0.5)
+    counts[1, 3] = 2000.0
+    own = np.empty((2, 24), np.float32)
+    own_profiles(np.arange(2), counts, np.full(2, 20_000.0), np.full(2, 20_100.0), pooled, 20.0, own)
+    np.testing.assert_allclose(own[0], pooled, rtol=1e-6)
+    np.testing.assert_allclose(own.mean(axis=1), 1.0, rtol=1e-6)
+    assert own[1, 3] > 15.0
 
 
 def test_pooled_weekdays_are_counted_by_how_long_each_was_watched() -> None:
@@ -70,27 +85,31 @@ def test_pooled_weekdays_are_counted_by_how_long_each_was_watched() -> None:
     np.testing.assert_allclose(profile, 1.0, atol=0.1)
 
 
-def test_feeds_without_a_rhythm_are_given_none() -> None:
-    rates = np.exp(np.random.default_rng(1).normal(1.0, 1.2, 60))
-    feeds, now = watch(made(rates, 12.0, np.zeros(60), 2), 12.0, 0.25)
-    hours, weekdays = feeds._profiles(np.arange(60), np.full(60, now))
-    assert np.sqrt(np.mean((hours - 1.0) ** 2)) < 0.06
-    assert np.sqrt(np.mean((weekdays - 1.0) ** 2)) < 0.06
-    assert feeds.hour_trust[0] > 0.5
-
-
 def test_each_feed_gets_the_rhythm_it_has() -> None:
     peaked = np.arange(60) % 3 == 0
-    feeds, now = watch(made(np.full(60, 8.0), 12.0, peaked, 3), 12.0, 0.25)
-    hours, _ = feeds._profiles(np.arange(60), np.full(60, now))
+    hours = watch(made(np.full(60, 8.0), 12.0, peaked, 3), 12.0, 0.25).rhythms.hours[:60]
     assert np.median(hours[peaked, 9:13]) > 2.5
     assert np.median(hours[peaked, 18:23]) < 0.25
-    assert np.sqrt(np.mean((hours[~peaked] - 1.0) ** 2)) < 0.25
+    assert np.sqrt(np.mean((hours[~peaked] - 1.0) ** 2)) < 0.4
 
 
 def test_rates_are_right_whatever_the_weekdays_watched() -> None:
     rates = np.exp(np.random.default_rng(5).normal(1.5, 0.8, 80))
-    feeds, _ = watch(made(rates, 10.0, np.zeros(80), 6), 10.0, 0.125)
-    believed = feeds.shape[:80] / feeds.scale_rate[:80]
+    feeds = watch(made(rates, 10.0, np.zeros(80), 6), 10.0, 0.125)
+    believed = feeds.arrivals.mean(np.arange(80))
     assert np.median(believed / rates) == pytest.approx(1.0, abs=0.06)
     assert believed.sum() / rates.sum() == pytest.approx(1.0, abs=0.06)
+
+
+def test_a_listing_that_reaches_back_before_the_feed_was_known_says_the_pace() -> None:
+    items = [NOW - 3600.0 * np.arange(1, 21), NOW - 86400.0 * np.arange(1, 21)]
+    fast, slow = watch([np.sort(times) for times in items], 0.01, 0.01).arrivals.mean(np.arange(2))
+    assert fast == pytest.approx(24.0, rel=0.2)
+    assert slow == pytest.approx(1.0, rel=0.3)
+
+
+def test_a_listing_that_is_all_new_and_dense_has_dropped_items() -> None:
+    step = 86400.0 / 200
+    times = np.arange(NOW - 86400.0, NOW + 10 * 86400.0, step)
+    believed = watch([times], 10.0, 1.0).arrivals.mean(np.array([0]))
+    assert believed[0] == pytest.approx(200.0, rel=0.2)

@@ -1,31 +1,30 @@
-"""The learned policy over the calendar: what it ranks by, whom it lets in first, and what it remembers."""
+"""The learned policy as it lives: what it ranks by, whom it lets in first, and what it remembers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import recrawl
 from recrawl import Visits
 from recrawl.errors import ParameterError
-from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.learned_whittle import LearnedWhittle
 
 NOW = 1.75e9
 HOUR = 3600.0
 
 
-def started(targets: int, **options: object) -> LearnedCalendar:
-    policy = LearnedCalendar(**options)  # type: ignore[arg-type]
+def started(targets: int, **options: object) -> LearnedWhittle:
+    policy = LearnedWhittle(**options)  # type: ignore[arg-type]
     policy.start(targets, NOW)
     return policy
 
 
-def listing(policy: LearnedCalendar, ids: list[int], now: float, gap: float, items: int = 20) -> None:
+def listing(policy: LearnedWhittle, ids: list[int], now: float, gap: float, items: int = 20) -> None:
     """Visits that list the latest items, one per gap."""
     policy.observe(Visits(np.array(ids), now, published=[now - gap * np.arange(1, items + 1) for _ in ids]))
 
 
-def test_index_and_due_time_can_be_computed_by_hand() -> None:
+def test_what_ranks_is_what_is_told_and_its_due_time_is_where_it_meets_the_price() -> None:
     policy = started(4, half_life=6 * HOUR, max_age=30 * 86400.0)
     policy.configure([0, 1, 2, 3], importance=[1.0, 5.0, 1.0, 0.5], cost=[1.0, 2.0, 1.0, 1.0])
     listing(policy, [0, 1], NOW + 10, gap=HOUR)
@@ -33,16 +32,31 @@ def test_index_and_due_time_can_be_computed_by_hand() -> None:
     policy.observe(Visits(np.array([2, 3]), NOW + 7200, changed=np.array([True, False])))
     for k in range(20):
         policy.release(policy.choose(NOW + 8000 + k, 2.0))
-    beliefs, last = policy.beliefs([0, 1, 2, 3]), np.array([NOW + 10, NOW + 10, NOW + 7200, NOW + 7200])
-    importance, cost = np.array([1.0, 5.0, 1.0, 0.5]), np.array([1.0, 2.0, 1.0, 1.0])
     later = NOW + 9000.0
-    np.testing.assert_array_equal(
-        policy.index([0, 1, 2, 3], later),
-        recrawl.continuous_index(importance * beliefs.value, beliefs.rate, later - last, cost),
-    )
-    wait = recrawl.crossing_age(importance * beliefs.value, beliefs.rate, policy.price, cost)
-    np.testing.assert_array_equal(policy.due([0, 1, 2, 3]), last + np.minimum(wait, 30 * 86400.0))
-    assert policy.choose(later, 2.0)[0] == np.argmax(policy.index([0, 1, 2, 3], later))
+    index = policy.index([0, 1, 2, 3], later)
+    assert index[1] == pytest.approx(2.5 * index[0])
+    due = policy.due([0, 1, 2, 3], 0.1)
+    met = policy.index([0, 1, 2, 3], due + 1e-3)
+    assert ((due == policy.desk.last[:4] + 30 * 86400.0) | (met >= 0.1 * (1 - 1e-6))).all()
+    assert (policy.index([0, 1, 2, 3], due - 60.0)[due > later] < 0.1).all()
+    assert policy.choose(later, 2.0)[0] == np.argmax(index)
+
+
+def test_a_page_is_explained_by_the_plan_that_ranks_it() -> None:
+    policy, random = started(30, objective="freshness"), np.random.default_rng(0)
+    now = NOW
+    for _ in range(400):
+        now += HOUR
+        ids = policy.choose(now, 1.0)
+        policy.observe(Visits(ids, now, changed=random.random(len(ids)) < 0.1 + 0.8 * (ids % 2)))
+    (reason,) = policy.reasons([0], now)
+    assert reason.form == "planned"
+    at = policy.desk.last[0] + np.array([HOUR, 2 * HOUR])
+    one, two = policy.index([0, 0], at)
+    assert two == pytest.approx(2 * one)
+    due = policy.due([0])[0]
+    assert policy.index([0], due)[0] == pytest.approx(policy.price)
+    assert policy.survey(policy.price, now).demand == pytest.approx(1 / HOUR, rel=0.2)
 
 
 def test_the_first_listing_tells_the_pace_however_fast() -> None:
@@ -136,7 +150,7 @@ def test_all_tokens_go_where_they_can_be_used() -> None:
 
 
 def test_one_per_host_is_chosen_over_newcomers_and_others_together() -> None:
-    policy = LearnedCalendar()
+    policy = LearnedWhittle()
     policy.start(20, NOW, groups=np.repeat(np.arange(5), 4))
     policy.observe(Visits(np.arange(0, 20, 2), NOW, published=[[NOW - HOUR, NOW - 60]] * 10))
     for second in range(1, 40):
@@ -174,18 +188,14 @@ def test_sources_added_one_by_one_are_all_served() -> None:
     assert len(seen) == 3000
 
 
-def test_values_follow_the_hours_of_the_day() -> None:
+def test_a_crawl_is_worth_more_when_the_busy_hours_are_over() -> None:
     policy = started(1, half_life=6 * HOUR)
     midnight = np.floor(NOW / 86400.0) * 86400.0 + 86400.0
     days = midnight + 86400.0 * np.arange(30)
     mornings = (days[:, None] + 8 * HOUR + 60.0 * np.arange(30)).ravel()
     for day in days[1:]:
         policy.observe(Visits(np.array([0]), day, published=[mornings[(mornings > day - 86400) & (mornings <= day)]]))
-    worth = {}
-    for hour in (4, 10):
-        policy.release(policy.choose(days[-1] + hour * HOUR + 1, 1.0))
-        worth[hour] = policy.beliefs([0]).value[0]
-    assert worth[10] > 5 * worth[4]
+    assert policy.index([0], days[-1] + 10 * HOUR)[0] > 20 * policy.index([0], days[-1] + 7 * HOUR)[0]
 
 
 def test_state_of_another_layout_is_refused_quietly() -> None:
@@ -197,7 +207,7 @@ def test_state_of_another_layout_is_refused_quietly() -> None:
     assert not other.load_shared(b"nonsense")
     assert not other.load_shared(b"")
     assert not started(2, objective="discovery").load_shared(shared)
-    assert not started(2, half_life=1.0).load_shared(shared)
+    assert started(2, half_life=1.0).load_shared(shared)
     assert other.load_rows([0, 1], [b"\xff" + row[0][1:], row[0][:-1]], [NOW, NOW]).tolist() == [False, False]
     assert np.isfinite(other.beliefs([0, 1]).value).all()
     assert other.load_shared(shared)
@@ -212,8 +222,8 @@ def test_state_of_another_layout_is_refused_quietly() -> None:
         (lambda p: p.configure([0], cost=0.0), "cost"),
         (lambda p: p.configure([7], cost=1.0), "ids"),
         (lambda p: p.hold([0, 1], [1.0, 2.0, 3.0]), "until"),
-        (lambda p: LearnedCalendar(cold_start=0.0), "cold_start"),
-        (lambda p: LearnedCalendar(act="thompson"), "act"),
+        (lambda p: LearnedWhittle(cold_start=0.0), "cold_start"),
+        (lambda p: LearnedWhittle(act="boldly"), "act"),
     ],
 )
 def test_wrong_input_is_named(call: object, named: str) -> None:
@@ -221,7 +231,7 @@ def test_wrong_input_is_named(call: object, named: str) -> None:
         call(started(2))  # type: ignore[operator]
 
 
-def crowded(siblings: int, before: int = 1, after: int = 5) -> LearnedCalendar:
+def crowded(siblings: int, before: int = 1, after: int = 5) -> LearnedWhittle:
     """Sources of hosts of their own, with a family of thousands that came in between."""
     policy = started(before)
     policy.choose(NOW, 0.0)

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl import Visits
-from recrawl.policies.learned_calendar import LearnedCalendar
+from recrawl.policies.learned_whittle import LearnedWhittle
 
 NOW, HOUR = 1.75e9, 3600.0
 
 
-def crawl(policy: LearnedCalendar, ids: np.ndarray, now: float, truth: np.ndarray) -> None:
+def crawl(policy: LearnedWhittle, ids: np.ndarray, now: float, truth: np.ndarray) -> None:
     """Even ids are feeds, odd ones pages; what they show depends on nothing but id and time."""
     for parity in (0, 1):
         mine = ids[ids % 2 == parity]
@@ -41,7 +41,7 @@ def test_rows_and_shared_state_restore_beliefs_and_choices(
     truth = np.exp(random.uniform(np.log(1e-6), np.log(0.1), targets))
     options = {"half_life": float(random.choice([6.0, 6 * HOUR])), "max_age": 30 * 24 * HOUR}
     importance, half_life = random.lognormal(size=targets), random.choice([np.nan, 10.0, HOUR], targets)
-    policy = LearnedCalendar(**options)  # type: ignore[arg-type]
+    policy = LearnedWhittle(**options)  # type: ignore[arg-type]
     policy.start(targets, NOW)
     policy.configure(np.arange(targets), importance=importance, half_life=half_life)
     now = NOW
@@ -49,13 +49,13 @@ def test_rows_and_shared_state_restore_beliefs_and_choices(
         now += step
         crawl(policy, policy.choose(now, budget), now, truth)
     everyone = np.arange(targets)
-    twin = LearnedCalendar(**options)  # type: ignore[arg-type]
+    twin = LearnedWhittle(**options)  # type: ignore[arg-type]
     twin.start(targets, now)
     assert twin.load_shared(policy.shared())
     twin.configure(everyone, importance=importance, half_life=half_life)
     last = policy.desk.last[:targets]
-    assert twin.load_rows(everyone, policy.rows(everyone), last, np.isfinite(last)).all()
-    now = np.ceil(now / HOUR) * HOUR + 1.0  # at a new hour both write down anew what follows from what they know
+    visited = np.isfinite(last)
+    assert twin.load_rows(everyone, policy.rows(everyone), np.where(visited, last, NOW), visited).all()
     for _ in range(10):
         now += step
         chosen = policy.choose(now, budget)

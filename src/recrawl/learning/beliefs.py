@@ -1,0 +1,340 @@
+"""What is believed of a catalogue: every source by the model of its kind, and by its readers.
+
+Which kind a source is of, its latest visit decides: items (dated or counted), the worth collected, or only whether
+something changed. Under "ephemeral" all of them are ranked in one unit, interest captured. A model counts only the
+sources that are of its kind, so that nobody takes room for what it is not.
+
+*Readers.* Where clicks are told of, the worth of a feed is multiplied by its appeal, and the decay of interest is the
+one clicks show where its owner gave none (:mod:`recrawl.learning.readership`). Without clicks neither has any effect.
+
+*Keeping.* A source's row is bytes of fixed layout: a version, the kind, the numbers of that kind, and, once anybody has
+clicked, those of its readers. What belongs to the whole catalogue (priors, pooled profiles) is kept apart, as plain
+numbers. Rows and laws of the layout before are read too (:mod:`recrawl.learning.layouts`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from recrawl.learning import layouts
+from recrawl.learning.collected import WorthModel
+from recrawl.learning.columns import Column, Columns
+from recrawl.learning.feeds import FeedModel, flattened
+from recrawl.learning.items import ItemModel
+from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Reason, Setting, Times
+from recrawl.learning.pages import PageModel
+from recrawl.learning.rates import UNIX_TIMES
+from recrawl.learning.readership import Clicked, Readership
+from recrawl.records import BoolArray, FloatArray, IntArray, Visits
+
+UNKNOWN, FEEDS, PAGES, WORTH, ITEMS = range(5)
+_MAKERS: dict[int, Callable[[Setting], BeliefModel]] = {
+    FEEDS: FeedModel,
+    PAGES: PageModel,
+    WORTH: WorthModel,
+    ITEMS: ItemModel,
+}
+_NAMES = {FEEDS: "feeds", PAGES: "pages", WORTH: "worth", ITEMS: "items"}
+
+
+def kind_of(visits: Visits, setting: Setting) -> int:
+    """What a batch of visits shows, as far as the objective cares."""
+    objective = setting.objective
+    if objective in ("changes", "freshness"):
+        told = visits.changed, visits.published, visits.new, visits.worth
+        return UNKNOWN if all(field is None for field in told) else PAGES
+    if visits.published is not None or visits.new is not None:
+        learns_decay = objective == "ephemeral" and setting.half_life is None
+        shows_decay = visits.interest is not None or visits.worth is not None
+        return ITEMS if setting.now < UNIX_TIMES or (learns_decay and shows_decay) else FEEDS
+    if visits.worth is not None and objective == "ephemeral":
+        return WORTH
+    return UNKNOWN if visits.changed is None else PAGES
+
+
+class CatalogueBeliefs(Columns):
+    """What is believed of every source.
+
+    `since` is when a source was last looked at, or when it became known, one time per id named.
+    """
+
+    columns: ClassVar[Mapping[str, Column]] = {
+        "kind": Column(np.int8, UNKNOWN),
+        "place": Column(np.int32, 0),
+        "half_life": Column(np.float64, np.nan),
+        "weight": Column(np.float64, 1.0),
+    }
+    kind: npt.NDArray[np.int8]
+    place: npt.NDArray[np.int32]
+    half_life: FloatArray
+    weight: FloatArray
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(0)
+        self.setting = setting
+        self.usual_half_life = setting.half_life or DEFAULT_HALF_LIFE_S
+        self.models: dict[int, BeliefModel] = {}
+        self.free: dict[int, list[int]] = {}
+        """Rows of each model whose sources have turned out to be of another kind."""
+        self.labels: list[str] | None = None
+        self.readers = Readership(0, self.usual_half_life)
+        self.waiting: dict[str, Any] = {}
+        """Common laws that were loaded before the first source of their kind, and summaries of others."""
+        self.latest = PAGES if setting.objective in ("changes", "freshness") else FEEDS
+        if setting.now < UNIX_TIMES and self.latest == FEEDS:
+            self.latest = ITEMS
+
+    # -- who is of which kind
+
+    def enter(self, count: int, labels: Sequence[str] | None = None) -> None:
+        """New sources; `labels` are URLs or paths along which priors are pooled."""
+        before = self.size
+        self.grow(count)
+        if labels is not None and self.labels is None:
+            self.labels = [""] * before
+        if self.labels is not None:
+            self.labels.extend(labels if labels is not None else [""] * count)
+
+    def model(self, kind: int) -> BeliefModel:
+        """The model of a kind, made when it is first met."""
+        if kind not in self.models:
+            self.models[kind] = _MAKERS[kind](self.setting)
+            self.free[kind] = []
+            if _NAMES[kind] in self.waiting:
+                self.models[kind].load_shared(self.waiting.pop(_NAMES[kind]))
+            self._adopt_waiting(kind)
+        return self.models[kind]
+
+    def know(self, ids: IntArray) -> None:
+        """Some sources were crawled: those nothing is known of are taken for the kind met last."""
+        unknown = ids[self.kind[ids] == UNKNOWN]
+        if len(unknown):
+            self._rows(self.latest, unknown)
+
+    def _rows(self, kind: int, ids: IntArray) -> IntArray:
+        """The rows of some sources in the model of a kind, which they are of from now on."""
+        strangers = ids[self.kind[ids] != kind]
+        if len(strangers):
+            self._move(kind, strangers)
+        return self.place[ids].astype(np.int64)
+
+    def _move(self, kind: int, ids: IntArray) -> None:
+        model, free = self.model(kind), self.free[kind]
+        for old in np.unique(self.kind[ids]).tolist():
+            if old != UNKNOWN:
+                self.free[old].extend(self.place[ids[self.kind[ids] == old]].tolist())
+        reused = [free.pop() for _ in range(min(len(free), len(ids)))]
+        more = len(ids) - len(reused)
+        first = len(model)
+        model.grow(more)
+        if kind == FEEDS:
+            self.readers.grow(more)
+        self.kind[ids], self.place[ids] = kind, [*reused, *range(first, first + more)]
+        rows = self.place[ids].astype(np.int64)
+        model.enter(rows, None if self.labels is None else [self.labels[i] for i in ids.tolist()])
+        self.agree(ids)
+
+    def _parts(self, ids: IntArray) -> Iterator[tuple[BeliefModel, Any, IntArray]]:
+        """Each model, where its sources are among the ids, and their rows."""
+        kinds = self.kind[ids]
+        for kind, model in self.models.items():
+            mine = kinds == kind
+            if mine.all():
+                yield model, slice(None), self.place[ids].astype(np.int64)
+            elif mine.any():
+                yield model, mine, self.place[ids[mine]].astype(np.int64)
+
+    # -- terms
+
+    def agree(self, ids: IntArray) -> None:
+        """Hand the terms of some sources to their models: decay of interest and what they are worth per cost."""
+        own = math.log(2.0) / self.half_life[ids]
+        for model, mine, rows in self._parts(ids):
+            if model is self.models.get(FEEDS):
+                appeal, _, fading = self.readers.appeal(rows, own[mine])
+                model.agree(rows, fading, self.weight[ids[mine]] * appeal)
+            else:
+                usual = math.log(2.0) / self.usual_half_life
+                model.agree(rows, np.where(np.isnan(own[mine]), usual, own[mine]), self.weight[ids[mine]])
+
+    def appeal(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+        """What clicks have taught: interest in items compared with the catalogue's mean, and μ per time unit."""
+        appeal, own = np.ones(len(ids)), math.log(2.0) / self.half_life[ids]
+        fading = np.where(np.isnan(own), math.log(2.0) / self.usual_half_life, own)
+        mine = self.kind[ids] == FEEDS
+        if mine.any():
+            appeal[mine], _, fading[mine] = self.readers.appeal(self.place[ids[mine]].astype(np.int64), own[mine])
+        return appeal, fading
+
+    # -- learning
+
+    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
+        """Successful visits; True if everybody's beliefs have changed."""
+        kind = kind_of(visits, self.setting) or self.latest
+        self.latest = kind
+        ids = visits.ids
+        rows = self._rows(kind, ids)
+        everybody = self.models[kind].learn(replace(visits, ids=rows), since, first)
+        if kind == FEEDS:
+            undated = np.zeros(len(ids)) if visits.new is None else np.maximum(visits.new.astype(np.float64), 0.0)
+            self.readers.find(rows, *flattened(visits.published, len(ids), visits.now), undated, visits.now)
+            everybody |= self._follow_readers(ids, self.readers.keep_up(visits.now))
+        return everybody
+
+    def listen(self, ids: IntArray, told: Clicked, now: float) -> bool:
+        """Clicks on items of feeds; True if everybody's beliefs have changed."""
+        mine = self.kind[ids] == FEEDS
+        if not mine.any():
+            return False
+        rows = self.place[ids[mine]].astype(np.int64)
+        fitted = self.readers.listen(rows, Clicked(*(column[mine] for column in told)), now)
+        return self._follow_readers(np.unique(ids[mine]), fitted)
+
+    def _follow_readers(self, ids: IntArray, fitted: bool) -> bool:
+        if self.readers.heard:
+            self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS) if fitted else ids)
+        return fitted
+
+    # -- ranking
+
+    def index(self, ids: IntArray, since: FloatArray, now: Times, tick: float = 0.0) -> FloatArray:
+        """How much a crawl of some sources is wanted at `now`; NaN for those nothing is known of."""
+        out = np.full(len(ids), np.nan)
+        for model, mine, rows in self._parts(ids):
+            out[mine] = model.index(rows, since[mine], now if isinstance(now, float) else now[mine], tick)
+        return out
+
+    def asleep_until(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
+        """Times before which the index of some sources is surely below a level."""
+        out = np.full(len(ids), now)
+        for model, mine, rows in self._parts(ids):
+            out[mine] = model.asleep_until(rows, since[mine], now, level)
+        return out
+
+    def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+        """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
+        out = latest.copy()
+        for model, mine, rows in self._parts(ids):
+            out[mine] = model.meets(rows, since[mine], level, latest[mine])
+        return out
+
+    def intervals(self, ids: IntArray, price: float) -> FloatArray:
+        """At which age the index of some sources reaches a price, at no special hour; inf for never."""
+        out = np.full(len(ids), math.inf)
+        for model, mine, rows in self._parts(ids):
+            out[mine] = model.ages(rows, price)
+        return out
+
+    # -- looking
+
+    def moments(self, ids: IntArray) -> Moments:
+        """Mean and standard deviation of value, then of rate; NaN for sources nothing is known of."""
+        result = tuple(np.full(len(ids), np.nan) for _ in range(4))
+        for model, mine, rows in self._parts(ids):
+            for whole, part in zip(result, model.moments(rows), strict=True):
+                whole[mine] = part
+        value, value_sd, rate, rate_sd = result
+        if self.readers.heard:
+            appeal = self.appeal(ids)[0]
+            value, value_sd = appeal * value, appeal * value_sd
+        return value, value_sd, rate, rate_sd
+
+    def reasons(self, ids: IntArray, since: FloatArray, now: float) -> list[Reason]:
+        """The numbers behind the index of each."""
+        found = [Reason("unknown") for _ in ids]
+        for model, mine, rows in self._parts(ids):
+            places = np.arange(len(ids))[mine].tolist()
+            for place, reason in zip(places, model.reasons(rows, since[mine], now), strict=True):
+                found[place] = reason
+        return found
+
+    # -- what shards of a fleet tell each other
+
+    def summary(self) -> dict[str, FloatArray]:
+        """Sums over sources to which all common laws are fitted: those of several catalogues are added up."""
+        found = {}
+        for kind, model in self.models.items():
+            if isinstance(model, FeedModel | PageModel):
+                found[_NAMES[kind]] = model.summary()
+        return found
+
+    def adopt(self, others: dict[str, FloatArray]) -> None:
+        """Count what other catalogues know; replaces what was adopted before."""
+        self.waiting["others"] = others
+        for kind in self.models:
+            self._adopt_waiting(kind)
+
+    def _adopt_waiting(self, kind: int) -> None:
+        model, others = self.models[kind], self.waiting.get("others", {})
+        if _NAMES[kind] in others and isinstance(model, FeedModel | PageModel):
+            model.adopt(np.asarray(others[_NAMES[kind]], np.float64))
+
+    # -- keeping
+
+    def rows(self, ids: IntArray) -> list[bytes]:
+        """All that is known of some sources; empty for one never learned from."""
+        out = [b""] * len(ids)
+        for kind, model in self.models.items():
+            mine = np.flatnonzero(self.kind[ids] == kind)
+            if not len(mine):
+                continue
+            rows, head = self.place[ids[mine]].astype(np.int64), bytes((layouts.LAYOUT, kind))
+            for place, packed in zip(mine.tolist(), model.pack(rows), strict=True):
+                out[place] = head + packed
+            if kind == FEEDS and self.readers.heard:
+                read, size = self.readers.pack(rows).tobytes(), self.readers.layout.itemsize
+                for k, place in enumerate(mine.tolist()):
+                    out[place] += read[k * size : (k + 1) * size]
+        return out
+
+    def load_rows(self, ids: IntArray, rows: Sequence[bytes], last: FloatArray) -> BoolArray:
+        """Put rows back; which of them could be used. One of an unknown layout leaves its source unknown.
+
+        `last` is when each was last looked at.
+        """
+        used = np.array([len(row) == 0 for row in rows], dtype=bool)
+        told = [layouts.read(row, at) for row, at in zip(rows, last.tolist(), strict=True)]
+        for kind in (FEEDS, PAGES, WORTH, ITEMS):
+            some = [k for k, row in enumerate(told) if len(row) > 1 and row[0] == layouts.LAYOUT and row[1] == kind]
+            if not some:
+                continue
+            model, more = self.model(kind), self.readers.layout.itemsize if kind == FEEDS else 0
+            size = model.row_bytes + 2
+            mine = [k for k in some if len(told[k]) in (size, size + more)]
+            places = self._rows(kind, ids[mine])
+            model.unpack(places, [told[k][2:size] for k in mine])
+            used[mine] = True
+            read = [k for k in mine if more and len(told[k]) == size + more]
+            packed = np.frombuffer(b"".join([told[k][size:] for k in read]), self.readers.layout)
+            self.readers.unpack(self.place[ids[read]].astype(np.int64), packed)
+        return used
+
+    def settle(self) -> None:
+        """Bring everything in line with rows and common laws, after either was loaded."""
+        for model in self.models.values():
+            model.settle()
+        if self.readers.heard:
+            self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS))
+
+    def shared(self) -> dict[str, Any]:
+        """What belongs to no single source."""
+        laws = {name: law for name, law in self.waiting.items() if name != "others"}
+        laws |= {_NAMES[kind]: model.shared() for kind, model in self.models.items()}
+        return laws | {"latest": self.latest, "readers": self.readers.shared()}
+
+    def load_shared(self, state: dict[str, Any]) -> None:
+        """Go on from `shared`."""
+        self.latest = int(state["latest"])
+        for kind, name in _NAMES.items():
+            if name in state:
+                if kind in self.models:
+                    self.models[kind].load_shared(state[name])
+                else:
+                    self.waiting[name] = state[name]
+        self.readers.load_shared(state["readers"])
