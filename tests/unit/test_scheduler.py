@@ -694,6 +694,28 @@ class TestExplaining:
             assert found.half_life_s == (2 * 3600.0 if key.endswith("b") else 5 * 3600.0)
         store.close()
 
+    def test_a_maximum_age_the_budget_is_short_of_is_stretched_for_whoever_looks(
+        self, make: Make, clock: ManualClock, tmp_path: Path
+    ) -> None:
+        from recrawl.cli.explain import explained
+
+        scheduler = make(budget="6/hour", max_age="1d")
+        scheduler.add_many({f"page {k}": {} for k in range(200)})
+        for _ in range(400):
+            clock.advance(600.0)
+            for key in scheduler.due():
+                scheduler.report(key, changed=False)
+        here = scheduler.explain("page 7")
+        assert here.max_age_s > 4 * 86400.0
+        assert here.floor_at == here.last + here.max_age_s
+        scheduler.close()
+        store = open_store(str(tmp_path / "recrawl.db"))
+        source = store.source("page 7")
+        assert source is not None
+        found = explained(store, Config(), source, clock.now())
+        assert (found.max_age_s, found.due) == pytest.approx((here.max_age_s, here.due), rel=1e-3)
+        store.close()
+
     def test_a_new_key_has_no_pace_and_says_when_it_comes(self, make: Make, clock: ManualClock) -> None:
         scheduler = make(budget="1/min")
         scheduler.add("new")

@@ -27,7 +27,7 @@ SOON_S = 1.0
 USUAL = 0.15
 """An hour that differs less from the mean is not worth a word."""
 SAID_ALREADY = (
-    "value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "half_life_s", "age_s", "due",
+    "value", "value_sd", "rate_per_s", "rate_sd", "importance", "cost", "half_life_s", "age_s", "max_age_s", "due",
 )  # fmt: skip
 """Reasons that have fields of their own."""
 

@@ -146,8 +146,8 @@ class PageModel(AveragedModel):
         for k, reason in enumerate(found):
             change = {"change_rate_per_s": float(mean[k]), "change_rate_sd": float(sd[k])}
             if self.plan is not None and self.plan.made:
-                kept = {name: reason.numbers[name] for name in ("weight", "age_s")}
-                found[k] = Reason("planned", change | {"planned_rate_per_s": float(self.plan.rate[rows[k]])} | kept)
+                plan = {"planned_rate_per_s": float(self.plan.rate[rows[k]]), "plan_price": self.plan.price}
+                found[k] = Reason("planned", change | plan | {"age_s": reason.numbers["age_s"]})
             else:
                 found[k] = Reason("averaged", change | reason.numbers)
         return found

@@ -651,6 +651,7 @@ class LearnedWhittle(RankedPolicy):
             "price": None if math.isnan(self.price) else self.price,
             "credit": self.newcomers.credit,
             "pace": [self.paid, self.now - self.paid_since],
+            "floor": self.floor,
             "mark": self.mark,
             "mind": self.mind.shared(),
         }
@@ -667,6 +668,8 @@ class LearnedWhittle(RankedPolicy):
             self.mark = int(told["mark"])
             self.paid, elapsed = told.get("pace", (0.0, 0.0))
             self.paid_since = self.now - float(elapsed)
+            if self.max_age is not None and self.rounds > 0.0:
+                self.floor = max(self.max_age, float(told.get("floor", 0.0)))
             self.price = math.nan if told["price"] is None else float(told["price"])
         except (msgspec.DecodeError, KeyError, TypeError, IndexError, ValueError):
             return False
