@@ -56,13 +56,13 @@ def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool
 def beliefs(store: Store, sources: Sequence[Source], config: Config, now: float) -> Catalogue:
     """What is believed of these sources by whoever crawls them, and how it would treat them."""
     from recrawl.cluster.board import common_record
-    from recrawl.crawl.whatif import believed
-    from recrawl.wiring import recall
+    from recrawl.crawl.whatif import believed, unbounded
+    from recrawl.wiring import FLOOR_ROUNDS, recall
 
     known = {each.source: each for each in store.progress([each.id for each in sources])}
     progress = [known[each.id] for each in sources]
-    ranking = recall(config, sources, progress, common_record(store, now), now)
-    return believed(ranking, sources, progress, config)
+    ranking = recall(config, unbounded(sources), progress, common_record(store, now), now)
+    return believed(ranking, sources, progress, config, FLOOR_ROUNDS)
 
 
 def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from recrawl.config import Config
@@ -35,7 +36,9 @@ class Catalogue:
         cost: tokens per fetch
         min_interval: it is not fetched more often than this
         max_age: it is fetched this often whatever it is worth; inf for no such floor
-        intervals: how long the sources that are known are left alone at a price
+        intervals: how long the sources that are known are left alone at a price, whatever their maximum age
+        usual: which have the usual maximum age, and no owner's; all of them if not said
+        rounds: the usual one is not below so many rounds of the catalogue at the budget
     """
 
     value: FloatArray
@@ -44,6 +47,13 @@ class Catalogue:
     min_interval: FloatArray
     max_age: FloatArray
     intervals: Callable[[float], FloatArray]
+    usual: BoolArray | bool = True
+    rounds: float = 0.0
+
+    def longest(self, budget: float) -> FloatArray:
+        """The maximum ages that are kept to at a budget."""
+        stretched = np.maximum(self.max_age, self.rounds * float(self.cost.sum()) / budget)
+        return np.where(self.usual, stretched, self.max_age)
 
     @property
     def known(self) -> BoolArray:
@@ -56,8 +66,18 @@ class Catalogue:
         return np.where(self.rate > 0.0, self.value * self.rate, self.value)
 
 
-def believed(ranking: Ranking, sources: Sequence[Source], progress: Sequence[Progress], config: Config) -> Catalogue:
-    """What a policy believes of these sources, and how it would treat them; `progress` is in the same order."""
+def unbounded(sources: Sequence[Source]) -> list[Source]:
+    """Sources as a policy is told of them for what-ifs: without maximum ages, which depend on the budget."""
+    return [msgspec.structs.replace(source, max_age=math.inf) for source in sources]
+
+
+def believed(
+    ranking: Ranking, sources: Sequence[Source], progress: Sequence[Progress], config: Config, rounds: float = 0.0
+) -> Catalogue:
+    """What a policy, told of them `unbounded`, believes of these sources, and how it would treat them.
+
+    `progress` is in the same order; the usual maximum age is stretched to so many `rounds` of the catalogue.
+    """
     value, rate = np.full(len(sources), math.nan), np.full(len(sources), math.nan)
     seen = np.array([each.last is not None for each in progress], np.bool_)
     numbers = np.array([ranking.numbers[each.source] for each in progress], np.int64)
@@ -73,6 +93,8 @@ def believed(ranking: Ranking, sources: Sequence[Source], progress: Sequence[Pro
         min_interval=np.full(len(sources), config.politeness.min_interval_s),
         max_age=np.array([each.max_age or config.max_age_s for each in sources]),
         intervals=lambda price: policy.intervals(known, price) if isinstance(policy, Priced) else np.empty(0),
+        usual=np.array([each.max_age is None for each in sources], np.bool_),
+        rounds=rounds,
     )
 
 
@@ -111,7 +133,8 @@ def prospect(catalogue: Catalogue, budget: float, guess: float = 1.0, precision:
     value, rate, cost, inflow, shortest, longest = (
         array[known]
         for array in (
-            catalogue.value, catalogue.rate, catalogue.cost, catalogue.inflow, catalogue.min_interval, catalogue.max_age
+            catalogue.value, catalogue.rate, catalogue.cost, catalogue.inflow, catalogue.min_interval,
+            catalogue.longest(budget),
         )
     )  # fmt: skip
     price, interval = at_rest(catalogue.intervals, budget, cost, shortest, longest, guess, precision)

@@ -116,6 +116,17 @@ def test_the_policy_itself_says_how_often_it_would_fetch():
     )
 
 
+def test_the_usual_maximum_age_is_stretched_where_the_budget_is_short_of_it():
+    sources = catalogue(usual=np.arange(200) >= 50, rounds=4.0)
+    floors = sources.longest(1e-4)
+    assert (floors[:50] == 30 * 86400.0).all()
+    assert floors[50:] == pytest.approx(4.0 * sources.cost.sum() / 1e-4)
+    assert (sources.longest(10.0) == 30 * 86400.0).all()
+    found = prospect(sources, 1e-3)
+    assert found.price < math.inf
+    assert found.spend == pytest.approx(1e-3, rel=1e-5)
+
+
 def test_where_the_policy_knows_no_price_nothing_is_said():
     class Timer:
         def beliefs(self, ids):

@@ -11,11 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from recrawl.crawl.whatif import Catalogue, Prospect, believed, movers, prospect
+from recrawl.crawl.whatif import Catalogue, Prospect, believed, movers, prospect, unbounded
 from recrawl.kernels.cadence import captured_per_time
 from recrawl.records import FloatArray, IntArray
 from recrawl.store.base import Source
 from recrawl.web.desk import Desk
+from recrawl.wiring import FLOOR_ROUNDS
 
 LASTS_S = 60.0
 SLOWEST = 1e-12
@@ -131,7 +132,7 @@ def _believed(desk: Desk) -> Believed:
     found = {each.source: each for each in desk.store.progress([source.id for source in drawn])}
     sources = [source for source in drawn if source.id in found]
     progress = [found[source.id] for source in sources]
-    catalogue = believed(desk.ranking(sources, progress), sources, progress, config)
+    catalogue = believed(desk.ranking(unbounded(sources), progress), sources, progress, config, FLOOR_ROUNDS)
     value = catalogue.value / np.array([source.importance for source in sources])
     return Believed(
         ids=np.array([source.id for source in sources], np.int64),
