@@ -268,3 +268,9 @@ class Visits:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def renumbered(self, ids: IntArray) -> Visits:
+        """The same visits, to be known by other ids."""
+        twin = object.__new__(Visits)
+        vars(twin).update(vars(self), ids=ids)
+        return twin

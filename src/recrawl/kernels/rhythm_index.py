@@ -34,8 +34,8 @@ HOUR = 1.0 / 24.0
 LONGEST_AGE = 1e6
 LONGEST_WALK = 28.0
 """Days that are walked hour by hour."""
-HALVINGS, FINE_HALVINGS = 6, 40
-"""An hour halved so often is a minute; or less than a microsecond."""
+FINE_HALVINGS, NEAR = 40, 0.01
+"""An hour halved so often is less than a microsecond; and to which part of the age it is worth knowing a time."""
 Profile = npt.NDArray[np.float32]
 LEAST_PROFILE = 1e-3
 """No hour is taken to be quite dead."""
@@ -227,7 +227,9 @@ def quiet_until(
             age, most = time + step - since[k], max(w, more)
             if _bound(rate[i], age, n + profile * step, most, mu, shape[i], scale_rate[i], bonus) >= level[k]:
                 low, high = 0.0, step
-                for _ in range(HALVINGS):
+                for _ in range(FINE_HALVINGS):
+                    if high - low < NEAR * (time + low - since[k]):
+                        break
                     part = 0.5 * (low + high)
                     kept = math.exp(-mu * part)
                     then = max(w, kept * w + profile * ((1.0 - kept) / mu if mu > 0.0 else part))

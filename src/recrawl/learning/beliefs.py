@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +24,7 @@ import numpy.typing as npt
 from recrawl.learning import layouts
 from recrawl.learning.collected import WorthModel
 from recrawl.learning.columns import Column, Columns
-from recrawl.learning.feeds import FeedModel, flattened
+from recrawl.learning.feeds import FeedModel
 from recrawl.learning.items import ItemModel
 from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Reason, Setting, Times
 from recrawl.learning.pages import PageModel
@@ -180,10 +179,10 @@ class CatalogueBeliefs(Columns):
         self.latest = kind
         ids = visits.ids
         rows = self._rows(kind, ids)
-        everybody = self.models[kind].learn(replace(visits, ids=rows), since, first)
-        if kind == FEEDS:
-            undated = np.zeros(len(ids)) if visits.new is None else np.maximum(visits.new.astype(np.float64), 0.0)
-            self.readers.find(rows, *flattened(visits.published, len(ids), visits.now), undated, visits.now)
+        model = self.models[kind]
+        everybody = model.learn(visits.renumbered(rows), since, first)
+        if isinstance(model, FeedModel) and (visits.published is not None or visits.new is not None):
+            self.readers.find(rows, *model.shown, visits.now)
             everybody |= self._follow_readers(ids, self.readers.keep_up(visits.now))
         return everybody
 

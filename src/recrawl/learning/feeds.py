@@ -161,7 +161,7 @@ def flattened(published: Sequence[npt.ArrayLike] | None, count: int, now: float)
     if bad.any():
         offsets -= np.concatenate([[0], np.cumsum(bad)])[offsets]
         flat = flat[~bad]
-    return offsets, np.clip(flat, -1e11, now)
+    return offsets, np.minimum(np.maximum(flat, -1e11), now)
 
 
 class FeedRhythms(Columns):
@@ -219,6 +219,8 @@ class FeedModel(Parts):
         self.common_hours, self.common_weekdays = np.ones(HOURS), np.ones(WEEK)
         """The profile of all feeds together, as it was when last fitted."""
         self.visits, self.refit_at = 0.0, 1.0
+        self.shown = np.zeros(1, np.int64), np.empty(0), np.empty(0)
+        """What the latest visits listed: publication times cut by offsets, and how many more had none."""
 
     def grow(self, count: int) -> None:
         """Rows for new sources."""
@@ -250,6 +252,7 @@ class FeedModel(Parts):
         rows, rhythms, arrivals, now = visits.ids, self.rhythms, self.arrivals, visits.now / DAY
         offsets, times = flattened(visits.published, len(rows), visits.now)
         undated = np.zeros(len(rows)) if visits.new is None else np.maximum(visits.new.astype(np.float64), 0.0)
+        self.shown = offsets, times, undated
         count, exposure, gap = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
         _listings(
             rows,

@@ -42,7 +42,7 @@ NEWCOMERS_SHARE = (0.5, 1.0)
 """Of the budget, in general and under freshness."""
 SMOOTHING = 1 / 8
 """How much of the newest observation the smoothed price takes over."""
-LEAST_AWAKE = 256
+LEAST_AWAKE = 64
 """Of so many sources, or of the root of all if those are more, it is worth knowing the order."""
 BELOW, SHORTEST_SLEEP_S = 1.0 - 1e-9, 0.01
 """Margins for rounding: sleepers are below the mark by this factor, and sleep no shorter than this."""
@@ -496,10 +496,13 @@ class LearnedWhittle(RankedPolicy):
         chosen, desk = self._known(ids), self.desk
         self._admit()
         desk.held_until[chosen] = times("until", until, len(chosen))
-        free = np.unique(chosen[~desk.removed[chosen] & ~desk.away[chosen]])
-        old, new = free[desk.visited[free]], free[~desk.visited[free]]
-        self.awake.rouse(old)
-        if len(new):
+        free = chosen[~desk.removed[chosen] & ~desk.away[chosen]]
+        if not len(free):
+            return
+        crawled = desk.visited[free]
+        self.awake.rouse(free[crawled])
+        if not crawled.all():
+            new = np.unique(free[~crawled])
             self.newcomers.queue.defer(new, desk.held_until[new])
 
     def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
@@ -719,6 +722,8 @@ class LearnedWhittle(RankedPolicy):
     def _known(self, ids: npt.ArrayLike) -> IntArray:
         self.require_start()
         chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
+        if len(chosen) == 0 or (chosen.min() >= 0 and chosen.max() < len(self.desk)):
+            return chosen
         outside = (chosen < 0) | (chosen >= len(self.desk))
         if outside.any():
             place = int(np.argmax(outside))

@@ -13,6 +13,7 @@ from recrawl.records import FloatArray, IntArray
 
 # Budgets are sums of fractions: a balance this much short of a cost still pays for it.
 ROUNDING = 1e-9
+_NO_GROUPS = np.empty(0, np.int64)
 FEW = 64
 """Up to so many, one pass that keeps the best so far in order beats partitioning."""
 
@@ -60,6 +61,43 @@ def affordable(ranked: IntArray, cost: FloatArray, budget: float) -> IntArray:
     return ranked[: int(np.searchsorted(spent, budget + ROUNDING, side="right"))]
 
 
+@njit(cache=True)
+def _few(
+    ids: IntArray,
+    scores: FloatArray,
+    cost: FloatArray,
+    group: IntArray,
+    budget: float,
+    cheapest: float,
+    most: int,
+) -> tuple[IntArray, float, float]:
+    """`spend` for at most a few: places of those taken, the last score taken, and the one at which it ended."""
+    taken, count, lowest, end, spent = np.empty(most, np.int64), 0, np.inf, np.inf, 0.0
+    while count < most and budget - spent + ROUNDING >= cheapest:
+        best = -1
+        for j in range(len(ids)):
+            if not scores[j] > 0.0 or (best >= 0 and scores[j] < scores[best]):
+                continue
+            if best >= 0 and scores[j] == scores[best] and ids[j] > ids[best]:
+                continue
+            fresh = True
+            for t in range(count):
+                if taken[t] == j or (len(group) > 0 and group[taken[t]] == group[j]):
+                    fresh = False
+            if fresh:
+                best = j
+        if best < 0:
+            return taken[:count], lowest, -np.inf
+        end = scores[best]
+        if spent + cost[best] > budget + ROUNDING:
+            break
+        spent += cost[best]
+        lowest = end
+        taken[count] = best
+        count += 1
+    return taken[:count], lowest, end
+
+
 def spend(
     ids: IntArray,
     scores: FloatArray,
@@ -74,14 +112,16 @@ def spend(
     score of the last one taken (inf if none was), and the score at which the ranking was left: that of the last one
     taken or of the first that did not fit, -inf if all were taken and more could have been.
     """
-    wanted = np.where(scores > 0.0, scores, -np.inf)
     count = int(min(len(ids), max((budget + ROUNDING) // cheapest, 0.0)))
+    hosts = _NO_GROUPS if group is None else group
+    if count <= FEW // 4:
+        taken, lowest, end = _few(ids, scores, cost, hosts, budget, cheapest, count)
+        return ids[taken], lowest, end
+    wanted = np.where(scores > 0.0, scores, -np.inf)
+    order = np.argsort(ids)
+    ids, wanted, cost = ids[order], wanted[order], cost[order]
     if group is not None:
-        count = min(len(ids), 4 * count + FEW)
-    order = np.argsort(ids) if len(ids) > 1 and (np.diff(ids) < 0).any() else None
-    if order is not None:
-        ids, wanted, cost = ids[order], wanted[order], cost[order]
-        group = None if group is None else group[order]
+        group, count = group[order], min(len(ids), 4 * count + FEW)
     while True:
         ranked = top(wanted, count)
         several = ranked if group is None else first_of_each(ranked, group)

@@ -288,3 +288,12 @@ def test_members_of_a_family_may_leave_in_any_way() -> None:
     assert policy.newcomers.shares == 1 + 1 + 5
     policy.remove([50])
     assert policy.newcomers.shares == 1 + 5
+
+
+def test_a_visit_that_says_nothing_leaves_a_feed_as_it_was_believed() -> None:
+    policy = started(3)
+    listing(policy, [0, 1, 2], NOW, gap=HOUR)
+    before = policy.beliefs([0, 1, 2]).value
+    policy.observe(Visits(np.array([1]), NOW + HOUR))
+    np.testing.assert_array_equal(policy.beliefs([0, 1, 2]).value, before)
+    assert policy.index([1], NOW + HOUR)[0] == 0.0
