@@ -112,7 +112,7 @@ def show(found: Explanation, now: float) -> None:
         ("importance", f"{number(found.importance)}, cost {number(found.cost)}"),
         ("age", f"{ago(found.last, now)} since the last of {found.visits} fetches"),
         *reasons_in_words(found),
-        ("index now", number(found.index) + _at_most(found.ceiling)),
+        ("index now", number(found.index) + _ripe(found)),
         ("price", number(found.price)),
         ("meets it", _at_age(found.crossing_age_s)),
         ("due", f"{due}; at the latest every {show_duration(found.max_age_s)}"),
@@ -139,10 +139,16 @@ def _at_age(seconds: float) -> str:
     return "never" if math.isinf(seconds) else "–" if math.isnan(seconds) else f"at an age of {short(seconds)}"
 
 
-def _at_most(ceiling: float) -> str:
+def _ripe(found: Explanation) -> str:
+    """What it is worth once ripe, where that comes to an end; no more than that, where every hour is alike."""
     from recrawl.cli.showing import number
+    from recrawl.crawl.explanation import BOUNDED
 
-    return f", {number(ceiling)} at most" if math.isfinite(ceiling) else ""
+    if not math.isfinite(found.ceiling):
+        return ""
+    return (
+        f", {number(found.ceiling)} at most" if found.form in BOUNDED else f", about {number(found.ceiling)} once ripe"
+    )
 
 
 def _for(seconds: float) -> str:

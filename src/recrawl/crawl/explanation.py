@@ -24,6 +24,8 @@ from recrawl.units import show_duration
 
 INTERVALS = "90 % of the lognormal law with this mean and standard deviation"
 SOON_S = 1.0
+BOUNDED = ("closed", "averaged")
+"""Forms whose index stays below what the source is worth once ripe."""
 USUAL = 0.15
 """An hour that differs less from the mean is not worth a word."""
 SAID_ALREADY = (
@@ -282,8 +284,8 @@ def _why_worth(found: Explanation, now: float) -> str:
     floor = show_duration(found.max_age_s)
     when = _when(found.due, now)
     if math.isinf(found.crossing_age_s):
-        most = f"{pace} a fetch is worth {found.ceiling:.3g} at most, and {price}"
-        most = most if found.ceiling < math.inf else f"{worth}, and {price}"
+        most = f"{pace} a fetch is worth {found.ceiling:.3g} at most" if found.form in BOUNDED else worth
+        most = f"{most}, and {price}"
         return f"Not worth a fetch at this price: {most}; it is looked at anyway every {floor}, next {when}."
     if found.floor_at < found.worth_at:
         return f"Due {when}, because it is looked at every {floor} at least: {worth}, and {price}."

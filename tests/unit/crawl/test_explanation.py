@@ -228,6 +228,15 @@ def test_a_rhythm_meets_the_price_when_its_busy_hours_begin():
     assert found.why.startswith("Due in 7h59m") or found.why.startswith("Due in 8h")
 
 
+def test_nothing_is_said_to_be_the_most_where_hours_differ():
+    found = told_by(rankers.rhythmic(NOW - HOUR, items_a_day=1.0), price=3.0)
+    assert math.isinf(found.crossing_age_s)
+    assert found.why.startswith(
+        "Not worth a fetch at this price: at its pace of about 1 item a day a fetch is worth 0.0"
+    )
+    assert "at most" not in found.why
+
+
 def test_reasons_are_said_in_words_with_their_doubt():
     found = told_by(rankers.planned(NOW - HOUR, 3.0, 8.0), price=1.0)
     assert reasons_in_words(found) == [("change rate", "3 ± 1 a day"), ("planned rate", "8 a day")]

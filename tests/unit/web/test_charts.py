@@ -73,7 +73,7 @@ def test_a_planned_index_is_a_straight_line() -> None:
 
 def test_a_rhythm_goes_up_and_down_and_its_hours_are_marked() -> None:
     midnight = 1e9 - 1e9 % 86400.0
-    svg = str(drawn(rankers.rhythmic(midnight - 4 * 3600.0), midnight, 3.0))
+    svg = str(drawn(rankers.rhythmic(midnight - 4 * 3600.0, busy=(8, 12)), midnight, 3.0))
     well_formed(svg)
     heights = [y for _, y in points_of(svg, "line index")]
     assert any(b < a - 5 for a, b in pairwise(heights))
@@ -91,6 +91,7 @@ def test_the_price_is_named_where_the_curve_is_not() -> None:
 
     assert gap(1.9) < 0.0
     assert gap(3.0) > 0.0
+    assert gap(0.001) > 0.0  # there is no room below
 
 
 def test_there_is_nothing_to_draw_before_the_first_crawl() -> None:

@@ -79,8 +79,12 @@ class Frame:
             )
         )
         if label:
-            place = y + 15 if below or y <= TOP + 14 else y - 5
+            place = y + 15 if (below and self.has_room_below(y)) or y <= TOP + 14 else y - 5
             self.label(WIDTH - RIGHT, place, label, "end")
+
+    def has_room_below(self, y: float) -> bool:
+        """Whether a label fits between a place and the names below the plot."""
+        return y + 20 <= self.height - BOTTOM
 
     def upright(self, value: float, name: str, label: str = "") -> None:
         """A line upwards, with its name at the top."""

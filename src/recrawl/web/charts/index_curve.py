@@ -16,11 +16,12 @@ from recrawl.crawl.explanation import Explanation
 from recrawl.crawl.ranking import UNPRICED
 from recrawl.records import FloatArray
 from recrawl.units import show_duration
-from recrawl.web.charts.frame import DAY_S, Frame, age_ticks, hour_ticks, moment
+from recrawl.web.charts.frame import Frame, age_ticks, hour_ticks, moment
 
 POINTS = 120
 HOUR_S, MINUTE_S = 3600.0, 60.0
 RHYTHM = "rhythm"
+SOME_HOURS_S = 6 * HOUR_S
 MOST_HOURS = 14 * 24
 """Beyond so many, turns of the hour are too close to be told apart."""
 
@@ -49,13 +50,15 @@ def index_chart(found: Explanation, index: Index) -> Markup | None:
     crossing = found.crossing_age_s
     if math.isfinite(crossing) and crossing <= end:
         frame.dot(crossing, price, "mark crossing", 5.0)
-        frame.label(frame.x(crossing), frame.y(price) + 18, _due(found, by_hour), _side(frame, crossing))
+        y = frame.y(price)
+        place = y + 18 if frame.has_room_below(y) else y - 12
+        frame.label(frame.x(crossing), place, _due(found, by_hour), _side(frame, crossing))
     return frame.svg()
 
 
 def _span(found: Explanation) -> float:
-    """How much to draw: now, the crossing and a little more; of a rhythm at least a day."""
-    crossing, least = found.crossing_age_s, DAY_S if found.form == RHYTHM else 60.0
+    """How much to draw: now, the crossing and a little more; of a rhythm at least some hours."""
+    crossing, least = found.crossing_age_s, SOME_HOURS_S if found.form == RHYTHM else 60.0
     end = max(1.25 * found.age_s, 1.5 * crossing if math.isfinite(crossing) else 0.0, least)
     return min(end, max(1.2 * found.max_age_s, 1.25 * found.age_s))
 
