@@ -178,11 +178,62 @@ def rhythm_scan(
 
 @njit(cache=True)
 def _bound(
-    rate: float, age: float, n: float, w: float, decay: float, shape: float, scale_rate: float, bonus: float
+    rate: float,
+    age: float,
+    n: float,
+    w: float,
+    decay: float,
+    shape: float,
+    scale_rate: float,
+    bonus: float,
+    wait: float,
 ) -> float:
-    """The index without looking ahead, which only lowers it."""
-    wait = math.exp(-decay * age) if decay > 0.0 else age
+    """The index if the best wait is worth so much; without looking ahead (`wait` of 0, inf with decay 0) a bound."""
     return raised(rhythm_index(rate, age, n, w, decay, wait), shape, scale_rate, n, bonus)
+
+
+@njit(cache=True)
+def _least_wait(
+    time: float,
+    step: float,
+    horizon: float,
+    hours: Profile,
+    weekdays: Profile,
+    decay: float,
+    exposure: float,
+    worth: float,
+) -> float:
+    """What :func:`best_wait` is at least (with decay 0, at most) at any time from now to the end of the hour.
+
+    Waits to the end of a later hour are open all that time. They add no more exposure than from now on, and no less
+    worth than beyond the most that is held meanwhile (with decay 0: no more delay, no less than from the next hour on).
+    """
+    begun = math.floor(time * HOURS + 1e-9)
+    hour, weekday = begun % HOURS, begun // HOURS % WEEK
+    at, added, delay = step, 0.0, 0.0
+    profile = hours[hour] * weekdays[weekday]
+    here, kept = max(profile, LEAST_PROFILE) * step, math.exp(-decay * step)
+    gained = kept * worth + profile * (1.0 - kept) / decay if decay > 0.0 else 0.0
+    most, best = max(worth, gained), -math.inf if decay > 0.0 else math.inf
+    delay += (exposure + 0.5 * here) * step
+    total = exposure + here
+    while at < horizon - 1e-9:
+        hour += 1
+        if hour == HOURS:
+            hour, weekday = 0, (weekday + 1) % WEEK
+        profile = max(hours[hour] * weekdays[weekday], LEAST_PROFILE)
+        added += profile * HOUR
+        if decay > 0.0:
+            kept = math.exp(-decay * HOUR)
+            gained = kept * gained + profile * (1.0 - kept) / decay
+            if gained > most:
+                best = max(best, (gained - most) / (here + added))
+        else:
+            delay += (total + 0.5 * profile * HOUR) * HOUR
+            total += profile * HOUR
+            best = min(best, delay / added)
+        at += HOUR
+    return best
 
 
 @njit(cache=True)
@@ -202,13 +253,16 @@ def quiet_until(
     hours: Profile,
     weekdays: Profile,
     decay: FloatArray,
+    horizon: float,
     bonus: float,
     out: FloatArray,
 ) -> None:
     """Times before which the index of some rows is surely below its level, at most `furthest` ahead; in days.
 
     Without looking ahead the index is no smaller. Age, N, and W at the larger of its values at the two ends bound it
-    over an hour; within the first hour in which the bound reaches the level, it is met by halving.
+    over an hour; where that reaches the level, it is
+    lowered by what waiting is worth at least in that hour. Within the first
+    hour in which the bound still reaches the level, it is met by halving.
     """
     for k in range(len(rows)):
         i = rows[k]
@@ -225,7 +279,12 @@ def quiet_until(
             kept = math.exp(-mu * step)
             more = kept * w + profile * ((1.0 - kept) / mu if mu > 0.0 else step)
             age, most = time + step - since[k], max(w, more)
-            if _bound(rate[i], age, n + profile * step, most, mu, shape[i], scale_rate[i], bonus) >= level[k]:
+            wait = 0.0 if mu > 0.0 else math.inf
+            bound = _bound(rate[i], age, n + profile * step, most, mu, shape[i], scale_rate[i], bonus, wait)
+            if bound >= level[k]:
+                wait = _least_wait(time, step, horizon, hours[i], weekdays[i], mu, n, w)
+                bound = _bound(rate[i], age, n + profile * step, most, mu, shape[i], scale_rate[i], bonus, wait)
+            if bound >= level[k]:
                 low, high = 0.0, step
                 for _ in range(FINE_HALVINGS):
                     if high - low < NEAR * (time + low - since[k]):
@@ -235,7 +294,7 @@ def quiet_until(
                     then = max(w, kept * w + profile * ((1.0 - kept) / mu if mu > 0.0 else part))
                     reach = n + profile * part
                     age = time + part - since[k]
-                    if _bound(rate[i], age, reach, then, mu, shape[i], scale_rate[i], bonus) >= level[k]:
+                    if _bound(rate[i], age, reach, then, mu, shape[i], scale_rate[i], bonus, wait) >= level[k]:
                         high = part
                     else:
                         low = part
@@ -291,7 +350,8 @@ def rhythm_meets(
         while time < latest[k]:
             end = (math.floor(time * HOURS + 1e-9) + 1.0) * HOUR
             more, heavier = carry(time, end, hours[i], weekdays[i], mu, n, w)
-            bound = _bound(rate[i], end - since[k], more, max(w, heavier), mu, shape[i], scale_rate[i], bonus)
+            wait = 0.0 if mu > 0.0 else math.inf
+            bound = _bound(rate[i], end - since[k], more, max(w, heavier), mu, shape[i], scale_rate[i], bonus, wait)
             if bound >= level[k]:
                 args = (rate[i], shape[i], scale_rate[i], hours[i], weekdays[i], mu, horizon, shortest, bonus)
                 if _index_at(end, since[k], more, heavier, *args) >= level[k]:
@@ -344,4 +404,4 @@ def flat_ages(
 def _flat(age: float, rate: float, shape: float, scale_rate: float, decay: float, bonus: float) -> float:
     """The index at an age under π ≡ 1."""
     worth = -math.expm1(-decay * age) / decay if decay > 0.0 else age
-    return _bound(rate, age, age, worth, decay, shape, scale_rate, bonus)
+    return _bound(rate, age, age, worth, decay, shape, scale_rate, bonus, 0.0 if decay > 0.0 else math.inf)

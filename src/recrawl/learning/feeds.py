@@ -64,8 +64,8 @@ REFIT_SHARE = 0.25
 """Priors and trust are fitted anew after visits to this share of the catalogue, or of all visits if those are fewer."""
 LONGEST_SEARCH_DAYS = 400.0
 """How far ahead the time is looked for at which a feed is worth a crawl."""
-FURTHEST_DAYS = 7.0
-"""How far ahead it is worth knowing that nothing can happen."""
+FURTHEST_DAYS = 1.0
+"""How far ahead it is worth knowing that nothing can happen: a look a day is cheaper than a search over a week."""
 
 
 @njit(cache=True)
@@ -230,12 +230,7 @@ class FeedModel(Parts):
 
     def enter(self, rows: IntArray, labels: Sequence[str] | None) -> None:
         """New rows: nothing is known of them."""
-        self.arrivals.settle(rows)
         self._bring_in_line(rows)
-
-    def leave(self, rows: IntArray) -> None:
-        """What these showed no longer counts in the common law."""
-        self.arrivals.counted[rows] = False
 
     def agree(self, rows: IntArray, fading: FloatArray, weight: FloatArray) -> None:
         """The decay of interest in some feeds, and what they are worth per cost."""
@@ -381,7 +376,7 @@ class FeedModel(Parts):
         return out * self._worth(rows)
 
     def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
-        """Times before which the index of some feeds is surely below a level, within a week."""
+        """Times before which the index of some feeds is surely below a level, within a day."""
         out, rhythms, arrivals = np.empty(len(rows)), self.rhythms, self.arrivals
         with np.errstate(divide="ignore"):
             wanted = level / self._worth(rows)
@@ -401,6 +396,7 @@ class FeedModel(Parts):
             rhythms.hours,
             rhythms.weekdays,
             rhythms.decay,
+            HORIZON_DAYS,
             self.bonus,
             out,
         )

@@ -106,12 +106,23 @@ def test_nobody_is_taken_for_quiet_who_reaches_the_level(seed: int, decay: float
     feeds, now = Feeds(seed, decay), 18_000.2
     level = feeds.index(now) * np.random.default_rng(seed).lognormal(0.5, 1.0, 30) + 1e-9
     until = np.empty(30)
-    quiet_until(feeds.rows, now, feeds.since, level, 7.0, *feeds.state(), 1.2, until)
+    quiet_until(feeds.rows, now, feeds.since, level, 7.0, *feeds.state(), 8 / 24, 1.2, until)
     assert (until > now).any()
     for share in np.linspace(0.0, 1.0, 400):
         at = now + share * (until - now) * (1 - 1e-9)
         asleep = until > now
         assert (feeds.index(at)[asleep] < level[asleep] * (1 + 1e-9)).all()
+
+
+def test_a_feed_that_waits_for_busy_hours_sleeps_through_the_quiet_ones() -> None:
+    feeds, now = Feeds(1, 3.0), 18_000.0
+    feeds.hours[:, :2], feeds.hours[:, 2:6], feeds.hours[:, 6:], feeds.weekdays[:] = 0.02, 6.0, 1.0, 1.0
+    feeds.since[:] = feeds.until[:] = feeds.at[:] = now - 0.2
+    level, until = np.maximum(feeds.index(now), 1e-12) * 1.05, np.empty(30)
+    quiet_until(feeds.rows, now, feeds.since, level, 7.0, *feeds.state(), 8 / 24, 1.2, until)
+    assert (until >= now + 2 / 24 - 1e-9).all()
+    quiet_until(feeds.rows, now, feeds.since, level, 7.0, *feeds.state(), 0.0, 1.2, until)
+    assert (until < now + 1 / 24).all()
 
 
 @pytest.mark.parametrize("decay", [0.0, 3.0])
