@@ -19,10 +19,11 @@ import structlog
 
 from recrawl.cluster import board as boards
 from recrawl.cluster.board import Board, ShardLine, Wish, finite
-from recrawl.cluster.messages import Report, roll_of
+from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.office import Leases, Office
 from recrawl.cluster.placing import BUCKETS, bucket_of
-from recrawl.cluster.roll import Entry, Roll, shard_name
+from recrawl.cluster.pooling import Pool, packed
+from recrawl.cluster.roll import SILENT_S, Entry, Roll, shard_name
 from recrawl.cluster.treasury import Treasury
 from recrawl.errors import StoreError
 from recrawl.store.base import Batch, Price
@@ -97,7 +98,7 @@ class Coordinator:
         self._office = Office(store, self.name, now)
         self._lock = threading.Lock()
         self._treasury: Treasury | None = None
-        self._roll = Roll((), now())
+        self._roll, self._pool = Roll((), now()), Pool()
         self._wish: Wish | None = None
         self._since = now()
         self._sums = [0, 0.0, 0]
@@ -130,10 +131,24 @@ class Coordinator:
             grant = treasury.hear(report, self._steady(), members)
             if members and report.roll == roll:
                 grant.members = None
+            self._exchange(report, grant, members, now)
             answer = msgspec.msgpack.encode(grant)
             self._messages += 2
             self._bytes += len(message) + len(answer)
             return answer
+
+    def _exchange(self, report: Report, grant: Grant, members: tuple[str, ...], now: float) -> None:
+        """Take down what a member knows in common with the others, and tell it what they know."""
+        entry, pool = self._roll.entry(report.shard), self._pool
+        if report.shard not in members or entry is None or entry.report.life != report.life:
+            return
+        pool.keep(members)
+        if not report.summary:
+            grant.asks = not pool.told(report.shard, report.life)
+        elif not pool.hear(report.shard, report.life, report.summary):
+            self._log.warning("a summary cannot be used: is it of another version?", shard=report.shard)
+        elif pool.complete(members) or now - self._since >= SILENT_S:
+            grant.others = packed(pool.others(report.shard))
 
     def _called(self, now: float) -> tuple[tuple[str, ...], int]:
         """The members, and the number of their roll; called anew now and then, not for every report of a thousand.
@@ -202,7 +217,7 @@ class Coordinator:
             cold_start=self._cold_start,
             vacant_s=self._office.vacant_s,
         )
-        self._roll = Roll(names, now)
+        self._roll, self._pool = Roll(names, now), Pool()
         self._since = now
         self._priced = (now, 0, 0.0, 0)
         self._sums = [0, 0.0, 0]

@@ -1,5 +1,7 @@
 """What shards and the coordinator say to each other, once a second: two hundred bytes up, less than fifty down.
 
+Now and then what they know in common is added, some hundred bytes each way (:mod:`~recrawl.cluster.pooling`).
+
 Times are lengths, never moments: no two machines need to agree on what time it is.
 """
 
@@ -38,6 +40,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
         requests, crawls, new, changed, failed, captured: since its life began
         trouble: why it fetches nothing, in words; empty if it does
         roll: `roll_of` the members it knows
+        summary: what it knows of what is common to the catalogue, packed; empty for most of the time
     """
 
     shard: str
@@ -70,6 +73,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
     trouble: str = ""
     roll: int = 0
     siblings: int = 0
+    summary: bytes = b""
 
 
 class Grant(msgspec.Struct, kw_only=True, array_like=True):
@@ -83,6 +87,8 @@ class Grant(msgspec.Struct, kw_only=True, array_like=True):
         price: of the whole fleet; NaN before there is one
         members: names of the shards that share the buckets now; None for those the shard knows already, since among
             a thousand they are nearly all there is to say
+        others: what the other members know in common, in answer to a summary; empty for nothing to say
+        asks: whether the shard's own summary is not known here
     """
 
     leader: int
@@ -92,6 +98,8 @@ class Grant(msgspec.Struct, kw_only=True, array_like=True):
     seconds: float = 0.0
     price: float = math.nan
     members: tuple[str, ...] | None = ()
+    others: bytes = b""
+    asks: bool = False
 
 
 def roll_of(members: tuple[str, ...]) -> int:

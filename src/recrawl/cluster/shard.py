@@ -24,6 +24,7 @@ from recrawl.clock import Clock
 from recrawl.cluster.abroad import Abroad, Neighbours
 from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.placing import bucket_of, bucket_of_host, buckets_of, scope
+from recrawl.cluster.pooling import Exchange
 from recrawl.config import Config
 from recrawl.crawl.borders import Said, Turn
 from recrawl.crawl.http import HttpTransport
@@ -87,6 +88,7 @@ class Shard:
         self._paid = (clock.now(), 0.0)
         self._spend = 0.0
         self._trouble = ""
+        self._exchange = Exchange()
         self._told = ThreadPoolExecutor(1, thread_name_prefix="line")
         self._kept = ThreadPoolExecutor(1, thread_name_prefix="leases")
         self._log = structlog.get_logger("recrawl.fleet").bind(shard=name)
@@ -230,7 +232,16 @@ class Shard:
         if grant.members is not None:
             self._members = grant.members
         self._grant, self._grant_until = grant, sent + grant.seconds
+        self._learn(grant)
         self._put_in_force()
+
+    def _learn(self, grant: Grant) -> None:
+        """What the others know of what is common to the catalogue."""
+        pooling = self.crawler.pooling
+        if pooling is not None and grant.others:
+            self._exchange.hear(pooling, grant.others, self._clock.now())
+        if grant.asks:
+            self._exchange.asked()
 
     def _put_in_force(self) -> None:
         """The allowance ends with the grant, and with the leases: then nothing may be fetched anyway.
@@ -277,6 +288,7 @@ class Shard:
             captured=tally.captured,
             trouble=self._why_nothing(left),
             roll=roll_of(self._members),
+            summary=b"" if crawler.pooling is None else self._exchange.word(crawler.pooling, now),
         )
 
     def _count_spend(self, now: float) -> None:

@@ -29,6 +29,7 @@ from recrawl.crawl.tally import Tally
 from recrawl.crawl.tasks import Tasks
 from recrawl.crawl.tempo import Tempo
 from recrawl.crawl.visiting import Reading, Visitor
+from recrawl.policies.contract import Pooling
 from recrawl.policies.surveying import Survey
 from recrawl.store.base import Keep, Settlement, Store
 
@@ -202,6 +203,12 @@ class Crawler:
     def survey(self, price: float, now: float) -> Survey:
         """What its sources would spend at a price."""
         return self._decider.survey(price, now)
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """Its policy, if that learns from other shards what is common to the catalogue."""
+        policy = self._decider.policy
+        return policy if isinstance(policy, Pooling) else None
 
     # -- choosing
 

@@ -21,14 +21,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.learning import layouts
+from recrawl.kernels.rhythm_index import HOURS, WEEK
+from recrawl.learning import drift, layouts
 from recrawl.learning.collected import WorthModel
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.feeds import FeedModel
 from recrawl.learning.items import ItemModel
 from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Reason, Setting, Times
 from recrawl.learning.pages import PageModel
-from recrawl.learning.rates import UNIX_TIMES
+from recrawl.learning.rates import POINTS, UNIX_TIMES
 from recrawl.learning.readership import Clicked, Readership
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -40,6 +41,8 @@ _MAKERS: dict[int, Callable[[Setting], BeliefModel]] = {
     ITEMS: ItemModel,
 }
 _NAMES = {FEEDS: "feeds", PAGES: "pages", WORTH: "worth", ITEMS: "items"}
+SUMMARIES = {"feeds": drift.SUMMARY + 2 * (HOURS + WEEK), "pages": POINTS}
+"""What shards tell each other about, and how many numbers that takes."""
 
 
 def kind_of(visits: Visits, setting: Setting) -> int:
@@ -128,16 +131,25 @@ class CatalogueBeliefs(Columns):
         for old in np.unique(self.kind[ids]).tolist():
             if old != UNKNOWN:
                 self.free[old].extend(self.place[ids[self.kind[ids] == old]].tolist())
+        self.leave(ids)
         reused = [free.pop() for _ in range(min(len(free), len(ids)))]
         more = len(ids) - len(reused)
         first = len(model)
+        model.clear(np.array(reused, np.int64))
         model.grow(more)
         if kind == FEEDS:
+            self.readers.clear(np.array(reused, np.int64))
             self.readers.grow(more)
         self.kind[ids], self.place[ids] = kind, [*reused, *range(first, first + more)]
         rows = self.place[ids].astype(np.int64)
         model.enter(rows, None if self.labels is None else [self.labels[i] for i in ids.tolist()])
         self.agree(ids)
+
+    def leave(self, ids: IntArray) -> None:
+        """Some sources are gone, or of another kind: what they showed no longer counts in what is common to all."""
+        for model, _, rows in self._parts(ids):
+            if isinstance(model, FeedModel | PageModel):
+                model.leave(rows)
 
     def _parts(self, ids: IntArray) -> Iterator[tuple[BeliefModel, Any, IntArray]]:
         """Each model, where its sources are among the ids, and their rows."""
@@ -265,7 +277,8 @@ class CatalogueBeliefs(Columns):
 
     def adopt(self, others: dict[str, FloatArray]) -> None:
         """Count what other catalogues know; replaces what was adopted before."""
-        self.waiting["others"] = others
+        before = self.waiting.get("others", {})
+        self.waiting["others"] = {name: np.zeros_like(row) for name, row in before.items()} | others
         for kind in self.models:
             self._adopt_waiting(kind)
 

@@ -95,6 +95,8 @@ class ChangeBeliefs(Columns):
     visits: npt.NDArray[np.int32]
     tilt: npt.NDArray[np.float32]
     folder: npt.NDArray[np.int32]
+    counted: BoolArray
+    """Which rows the law is fitted to: not those of sources that are gone."""
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class ChangeBeliefs(Columns):
             "evidence": Column(np.float32, 0.0, len(self.rates)),
             "tilt": Column(np.float32, 0.0),
             "folder": Column(np.int32, 0, kept=False),
+            "counted": Column(np.bool_, True, kept=False),
         }
         super().__init__(size, columns)
         self.memory = math.inf if memory is None else float(memory)
@@ -145,7 +148,7 @@ class ChangeBeliefs(Columns):
         return pooled(self.evidence[self._seen()], self.log_prior)
 
     def _seen(self) -> IntArray:
-        return np.flatnonzero(self.visits[: self.size] > 0)
+        return np.flatnonzero((self.visits[: self.size] > 0) & self.counted[: self.size])
 
     def posterior(self, rows: IntArray) -> FloatArray:
         """Probabilities over `rates`, one line per row."""

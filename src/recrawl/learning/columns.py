@@ -55,6 +55,11 @@ class Columns:
             self.room = wanted
         self.size = needed
 
+    def clear(self, rows: IntArray) -> None:
+        """Make rows new again, for other sources."""
+        for name, column in self.columns.items():
+            getattr(self, name)[rows] = column.fill
+
     @property
     def layout(self) -> np.dtype[Any]:
         """How a packed row is laid out."""
@@ -96,6 +101,11 @@ class Parts:
         """Rows for new sources."""
         for part in self.parts:
             part.grow(count)
+
+    def clear(self, rows: IntArray) -> None:
+        """Make rows new again, for other sources."""
+        for part in self.parts:
+            part.clear(rows)
 
     @property
     def row_bytes(self) -> int:

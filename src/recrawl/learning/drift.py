@@ -19,7 +19,7 @@ from scipy.special import gammaincinv
 
 from recrawl.kernels.likelihood import gamma_prior
 from recrawl.learning.columns import Column, Columns
-from recrawl.records import FloatArray, IntArray
+from recrawl.records import BoolArray, FloatArray, IntArray
 
 MEMORIES_DAYS = (7.0, 30.0, 120.0, 500.0)
 """Time constants of forgetting."""
@@ -117,13 +117,13 @@ def _sum_up(
 
 
 @njit(cache=True)
-def _summary(counts: Record, exposures: Record, record: Record, common: FloatArray, out: FloatArray) -> None:
+def _summary(
+    rows: IntArray, counts: Record, exposures: Record, record: Record, common: FloatArray, out: FloatArray
+) -> None:
     """Sources of like exposure and pace: how many, their counts and their exposures; then the trust in each memory."""
     weight = np.empty(len(common))
-    for i in range(len(counts)):
+    for i in rows:
         count, exposure = float(counts[i, PRIOR_MEMORY]), float(exposures[i, PRIOR_MEMORY])
-        if exposure <= 0.0:
-            continue
         place = 3 * (_cell(exposure) * CELLS + _cell((count + 0.5) / exposure))
         out[place] += 1.0
         out[place + 1] += count
@@ -147,12 +147,15 @@ class DriftingArrivals(Columns):
         "record": Column(np.float32, 0.0, len(MEMORIES_DAYS)),
         "shape": Column(np.float32, FIRST_PRIOR[0], kept=False),
         "scale_rate": Column(np.float32, FIRST_PRIOR[1], kept=False),
+        "counted": Column(np.bool_, True, kept=False),
     }
     counts: Record
     exposures: Record
     record: Record
     shape: Record
     scale_rate: Record
+    counted: BoolArray
+    """Which rows the common law is fitted to: not those of sources that are gone."""
 
     def __init__(self, size: int) -> None:
         self.memories = np.array(MEMORIES_DAYS)
@@ -175,15 +178,17 @@ class DriftingArrivals(Columns):
     def summary(self) -> FloatArray:
         """What the common law is fitted to, summed over sources."""
         out = np.zeros(SUMMARY)
-        _summary(self.counts[: self.size], self.exposures[: self.size], self.record[: self.size], self.common, out)
+        _summary(self._known(), self.counts, self.exposures, self.record, self.common, out)
         return out
+
+    def _known(self) -> IntArray:
+        return np.flatnonzero((self.exposures[: self.size, PRIOR_MEMORY] > 0.0) & self.counted[: self.size])
 
     def refit(self) -> None:
         """Fit the prior, and how far memories are trusted, to the catalogue."""
         own, others = self.summary(), self.others
         cells, trust = others[: 3 * CELLS * CELLS].reshape(-1, 3), (own + others)[3 * CELLS * CELLS :]
-        cells = cells[cells[:, 0] > 0.0]
-        known = np.flatnonzero(self.exposures[: self.size, PRIOR_MEMORY] > 0.0)
+        cells, known = cells[(cells[:, 0] > 0.0) & (cells[:, 2] > 0.0)], self._known()
         some = known[:: len(known) // MOST_FITTED + 1]
         counts = np.concatenate([self.counts[some, PRIOR_MEMORY].astype(np.float64), cells[:, 1] / cells[:, 0]])
         times = np.concatenate([self.exposures[some, PRIOR_MEMORY].astype(np.float64), cells[:, 2] / cells[:, 0]])

@@ -230,7 +230,12 @@ class FeedModel(Parts):
 
     def enter(self, rows: IntArray, labels: Sequence[str] | None) -> None:
         """New rows: nothing is known of them."""
+        self.arrivals.settle(rows)
         self._bring_in_line(rows)
+
+    def leave(self, rows: IntArray) -> None:
+        """What these showed no longer counts in the common law."""
+        self.arrivals.counted[rows] = False
 
     def agree(self, rows: IntArray, fading: FloatArray, weight: FloatArray) -> None:
         """The decay of interest in some feeds, and what they are worth per cost."""

@@ -224,6 +224,11 @@ class FadingInterest(Columns):
         super().grow(count)
         self.dispersion[self.size - count : self.size] = usual
 
+    def clear(self, rows: IntArray) -> None:
+        """Rows for other sources, about which only the prior is known."""
+        super().clear(rows)
+        self.dispersion[rows] = self._typical_dispersion() if self.size else 1.0
+
     def collect(self, ids: IntArray, gaps: FloatArray, worth: FloatArray) -> bool:
         """Worth collected after gaps > 0; True if the prior was fitted anew."""
         return self._gather(ids, np.zeros(len(ids)), gaps, worth, 2.0 ** (-gaps / self.memory))

@@ -94,6 +94,10 @@ class BeliefModel(Protocol):
         """Rows for new sources."""
         ...
 
+    def clear(self, rows: IntArray) -> None:
+        """Make rows new again, for other sources."""
+        ...
+
     def enter(self, rows: IntArray, labels: Sequence[str] | None) -> None:
         """Rows are taken by new sources, perhaps with URLs or paths."""
         ...

@@ -64,6 +64,10 @@ class PageModel(AveragedModel):
         if labels is not None:
             self.changes.label(rows, labels)
 
+    def leave(self, rows: IntArray) -> None:
+        """What these showed no longer counts in the law of change rates."""
+        self.changes.counted[rows] = False
+
     def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
         """Changed flags after known gaps teach the rate, worth collected with a change teaches its importance."""
         rows, changed = visits.ids, saw_change(visits)

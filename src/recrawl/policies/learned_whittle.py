@@ -264,6 +264,7 @@ class LearnedWhittle(RankedPolicy):
         chosen = np.unique(chosen[~desk.removed[chosen]])
         desk.removed[chosen] = True
         self.gone += len(chosen)
+        self.mind.leave(chosen)
         self.whole -= float(desk.cost[chosen].sum())
         self.awake.sleep(chosen, np.full(len(chosen), math.inf))
         self._leave_newcomers(chosen[~desk.visited[chosen]])

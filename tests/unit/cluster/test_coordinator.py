@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 import msgspec
+import numpy as np
 import pytest
 
 from one_lease import OneLease
@@ -14,7 +16,9 @@ from recrawl.cluster.coordinator import WIND_DOWN_S, Coordinator
 from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.office import LEASE_S
 from recrawl.cluster.placing import bucket_of
+from recrawl.cluster.pooling import packed, unpacked
 from recrawl.errors import StoreError
+from recrawl.learning.beliefs import SUMMARIES
 from recrawl.store.base import Batch, Price
 
 
@@ -84,7 +88,7 @@ class Scene:
     def wish(self, shards: int, budget: float = 10.0) -> None:
         write_wish(self.ledger, Wish(shards=shards, budget=budget, burst=budget))
 
-    def tell(self, name: str, life: str = "1", **more: float) -> Grant | None:
+    def tell(self, name: str, life: str = "1", **more: float | bytes) -> Grant | None:
         report = Report(shard=name, life=life, **more)  # type: ignore[arg-type]
         answer = self.coordinator.hear(msgspec.msgpack.encode(report))
         return msgspec.msgpack.decode(answer, type=Grant) if answer else None
@@ -280,3 +284,52 @@ def test_that_nobody_shares_the_buckets_is_always_told(scene: Scene) -> None:
     last = scene.tell("shard-0", buckets=3, roll=roll_of(()))
     assert last is not None
     assert last.members == ()
+
+
+def summary_of(pages: float) -> bytes:
+    row = np.zeros(SUMMARIES["pages"])
+    row[5] = pages
+    return packed({"pages": row})
+
+
+def heard(grant: Grant | None) -> float:
+    """How many pages of others a grant tells of."""
+    assert grant is not None
+    told = unpacked(grant.others)
+    return math.nan if told is None else float(sum(row.sum() for row in told.values()))
+
+
+def test_members_hear_what_the_others_know_in_common(scene: Scene) -> None:
+    scene.wish(2)
+    scene.coordinator.round()
+    asked = scene.tell("shard-0")
+    assert asked is not None
+    assert asked.asks
+    assert math.isnan(heard(scene.tell("shard-0", summary=summary_of(3.0))))  # the other has not been heard yet
+    assert heard(scene.tell("shard-1", summary=summary_of(4.0))) == 3.0
+    assert heard(scene.tell("shard-0", summary=summary_of(3.5))) == 4.0
+    silent = scene.tell("shard-0")
+    assert silent is not None
+    assert not silent.others
+    assert not silent.asks
+
+
+def test_who_does_not_speak_is_waited_for_and_forgotten(scene: Scene) -> None:
+    scene.wish(3)
+    scene.coordinator.round()
+    scene.tell("shard-2", summary=summary_of(100.0))
+    for _ in range(20):
+        scene.pass_round()
+        scene.tell("shard-0", summary=summary_of(1.0))
+        answer = scene.tell("shard-1", summary=summary_of(1.0))
+    assert heard(answer) == 1.0
+
+
+def test_a_summary_of_another_version_teaches_nobody(scene: Scene) -> None:
+    scene.wish(2)
+    scene.coordinator.round()
+    scene.tell("shard-0", summary=packed({"pages": np.ones(5)}))
+    assert heard(scene.tell("shard-1", summary=summary_of(4.0))) == 0.0
+    again = scene.tell("shard-0")
+    assert again is not None
+    assert not again.asks

@@ -7,6 +7,8 @@ import pytest
 
 from recrawl import Visits
 from recrawl.errors import ParameterError
+from recrawl.learning.beliefs import FEEDS
+from recrawl.learning.feeds import FeedModel
 from recrawl.policies.learned_whittle import LearnedWhittle
 
 NOW = 1.75e9
@@ -103,6 +105,17 @@ def test_a_source_may_turn_out_to_be_of_another_kind() -> None:
     assert policy.beliefs([0]).rate[0] > policy.beliefs([1]).rate[0]
     listing(policy, [0], NOW + 3 * HOUR, gap=HOUR)
     assert policy.beliefs([0]).rate[0] == policy.beliefs([1]).rate[0]
+
+
+def test_the_place_of_a_source_that_became_another_kind_is_taken_without_its_past() -> None:
+    policy = started(2, half_life=24 * HOUR)
+    busy = NOW + 24 * HOUR * np.arange(1, 50) / 50
+    policy.observe(Visits(ids=np.array([0]), now=NOW + 24 * HOUR, published=[busy]))
+    policy.observe(Visits(ids=np.array([0]), now=NOW + 48 * HOUR, changed=np.array([True])))
+    policy.observe(Visits(ids=np.array([1]), now=NOW + 48 * HOUR, published=[np.array([NOW + 24 * HOUR])]))
+    feeds = policy.mind.models[FEEDS]
+    assert isinstance(feeds, FeedModel)
+    assert feeds.rhythms.own_hours[: len(feeds)].sum() == 1.0
 
 
 def test_each_source_may_have_its_own_half_life() -> None:
