@@ -17,9 +17,11 @@ member of each.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 
 from recrawl.records import FloatArray, IntArray
 from recrawl.scheduling.calendar import Calendar
@@ -43,11 +45,40 @@ class ColdStart:
         self._next: dict[int, float] = {}
         self._serving: dict[float, float] = {}
         """Per merit, the turn of whoever was chosen last."""
-        nobody = np.empty(0)
-        self.queue = Calendar(nobody, 0.0, now=now, group=np.empty(0, np.int64) if grouped else None)
+        self._grouped = grouped
+        self.begin(0, now)
+
+    def begin(self, first: int, now: float) -> None:
+        """An empty queue for sources from this id on: those before are no newcomers."""
+        self.first = first
+        self._queue = Calendar(np.empty(0), 0.0, now=now, group=np.empty(0, np.int64) if self._grouped else None)
 
     def __len__(self) -> int:
-        return len(self.queue)
+        return len(self._queue)
+
+    def choose(self, now: float, budget: float) -> IntArray:
+        """Those to be looked at first; they do not come again before `land`."""
+        chosen = self._queue.choose(now, budget)
+        self._queue.defer(chosen, math.inf)
+        return chosen + self.first
+
+    def land(self, ids: IntArray, until: FloatArray) -> None:
+        """These have not been looked at after all, and wait, not before a time each."""
+        self._queue.crawled(ids - self.first, -math.inf)
+        self._queue.defer(ids - self.first, until)
+
+    def defer(self, ids: IntArray, until: FloatArray) -> None:
+        """These wait, not before a time each."""
+        self._queue.defer(ids - self.first, until)
+
+    def hold(self, groups: IntArray, until: npt.ArrayLike) -> None:
+        """Nobody of these groups before a time each."""
+        self._queue.hold(groups, until)
+
+    def configure(self, ids: IntArray, merit: FloatArray, turn: FloatArray, cost: FloatArray) -> None:
+        """What some are worth and cost."""
+        self._queue.configure(ids - self.first, cost)
+        self._queue.update(ids - self.first, ranked(merit, turn))
 
     @property
     def shares(self) -> int:
@@ -67,12 +98,12 @@ class ColdStart:
     def add(self, merit: FloatArray, turn: FloatArray, cost: FloatArray, group: IntArray | None, kin: IntArray) -> None:
         """Take in newcomers; ids follow on from those given before."""
         self.dearest = max(self.dearest, float(cost.max(initial=0.0)))
-        self.queue.add(ranked(merit, turn), 1.0, cost, group=group)
+        self._queue.add(ranked(merit, turn), 1.0, cost, group=group)
         self._waiting.update(kin.tolist())
 
     def leave(self, ids: IntArray, kin: IntArray) -> None:
         """These are no newcomers any more."""
-        self.queue.remove(ids)
+        self._queue.remove(ids - self.first)
         self._waiting.subtract(kin.tolist())
         for family in {*kin.tolist()} - {ALONE}:
             if not self._waiting[family]:
@@ -86,7 +117,7 @@ class ColdStart:
     def earn(self, budget: float, catalogue: int) -> float:
         """What newcomers may spend of this budget: their share, and what they could not spend of earlier ones."""
         shares, least = self.shares, self.share if self._waiting[ALONE] else min(self.share, FAMILIES)
-        share = max(least, shares / max(catalogue - len(self.queue) + shares, 1))
+        share = max(least, shares / max(catalogue - len(self._queue) + shares, 1))
         self.credit = min(self.credit, self.dearest) + share * budget
         return min(self.credit, budget)
 

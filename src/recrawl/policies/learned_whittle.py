@@ -29,7 +29,7 @@ from recrawl.learning.model import OBJECTIVES, Objective, Setting
 from recrawl.learning.rates import UNIX_TIMES
 from recrawl.learning.readership import Clicked
 from recrawl.policies.base import RankedPolicy, times
-from recrawl.policies.cold_start import ALONE, ColdStart, ranked
+from recrawl.policies.cold_start import ALONE, ColdStart
 from recrawl.policies.contract import Beliefs, Reason
 from recrawl.policies.surveying import Survey, within_delay
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
@@ -253,9 +253,7 @@ class LearnedWhittle(RankedPolicy):
         waiting = inside[~desk.visited[inside]]
         self.awake.rouse(inside[desk.visited[inside]])
         if len(waiting):
-            if cost is not None:
-                self.newcomers.queue.configure(waiting, desk.cost[waiting])
-            self.newcomers.queue.update(waiting, ranked(self._merit(waiting), desk.turn[waiting]))
+            self.newcomers.configure(waiting, self._merit(waiting), desk.turn[waiting], desk.cost[waiting])
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Never choose these again."""
@@ -325,7 +323,7 @@ class LearnedWhittle(RankedPolicy):
 
     def _from_newcomers(self, now: float, budget: float, taken: IntArray) -> IntArray:
         """Choose from the queue, leaving out the hosts of those taken; the chosen are in flight."""
-        queue = self.newcomers.queue
+        queue = self.newcomers
         if budget <= ROUNDING or len(queue) == 0:
             return np.empty(0, np.int64)
         hosts = np.unique(self.desk.group[taken]) if self.grouped and len(taken) else np.empty(0, np.int64)
@@ -334,8 +332,7 @@ class LearnedWhittle(RankedPolicy):
         chosen = queue.choose(now, budget)
         if len(hosts):
             queue.hold(hosts, [self.group_held_until.get(host, -math.inf) for host in hosts.tolist()])
-        queue.defer(chosen, math.inf)
-        self.newcomers.serve(self._merit(chosen), self.desk.turn[chosen])
+        queue.serve(self._merit(chosen), self.desk.turn[chosen])
         return chosen
 
     def _from_ranking(self, now: float, budget: float, taken: IntArray) -> IntArray:
@@ -487,8 +484,7 @@ class LearnedWhittle(RankedPolicy):
         old, new = present[desk.visited[present]], present[~desk.visited[present]]
         self.awake.rouse(old)
         if len(new):
-            self.newcomers.queue.crawled(new, -math.inf)
-            self.newcomers.queue.defer(new, desk.held_until[new])
+            self.newcomers.land(new, desk.held_until[new])
 
     # -- holding
 
@@ -504,7 +500,7 @@ class LearnedWhittle(RankedPolicy):
         self.awake.rouse(free[crawled])
         if not crawled.all():
             new = np.unique(free[~crawled])
-            self.newcomers.queue.defer(new, desk.held_until[new])
+            self.newcomers.defer(new, desk.held_until[new])
 
     def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
         """Do not choose any target of these groups before `until`, one time or one per group."""
@@ -516,7 +512,7 @@ class LearnedWhittle(RankedPolicy):
             self.group_free[numbers] = moments
             if len(self.newcomers):
                 distinct = np.unique(numbers)
-                self.newcomers.queue.hold(distinct, [self.group_held_until[group] for group in distinct.tolist()])
+                self.newcomers.hold(distinct, [self.group_held_until[group] for group in distinct.tolist()])
 
     def _room_for_groups(self, count: int) -> None:
         before = len(self.group_free)
@@ -696,11 +692,13 @@ class LearnedWhittle(RankedPolicy):
         self._leave_newcomers(ids[~new])
         if self.grouped and self.group_held_until:
             held = [number for number in np.unique(desk.group[ids]).tolist() if number in self.group_held_until]
-            self.newcomers.queue.hold(np.array(held, np.int64), [self.group_held_until[number] for number in held])
+            self.newcomers.hold(np.array(held, np.int64), [self.group_held_until[number] for number in held])
 
     def _leave_newcomers(self, ids: IntArray) -> None:
         if len(ids):
             self.newcomers.leave(ids, self.desk.kin[ids])
+            if len(self.newcomers) == 0:
+                self.newcomers.begin(self.admitted, self.now)
 
     def _merit(self, ids: IntArray) -> FloatArray:
         """What newcomers are ranked by, before costs."""
