@@ -25,7 +25,9 @@ from unittest.mock import patch
 
 import numpy as np
 
+from recrawl.kernels.rhythm_index import HOURS
 from recrawl.learning import changes, drift, feeds, pages, paths, planned, rates
+from recrawl.learning.rhythms import own_profiles
 from recrawl.records import FloatArray, IntArray
 from recrawl.sim.comparison import OURS, Entry, Job, in_processes, run_job
 from recrawl.sim.scenarios import Scenario, read_scenarios
@@ -38,29 +40,46 @@ Change = tuple[Any, str, Any]
 """Object, attribute, and what takes its place."""
 
 
-def _no_profile(self: feeds.FeedModel, ids: IntArray) -> None:
+def _no_profile(*given: Any) -> None:
     """Leave every profile at 1."""
 
 
-def _at_the_mean(self: pages.PageModel, ids: IntArray) -> None:
+def _hours_only(*given: Any) -> None:
+    """Leave the profiles of weekdays at 1."""
+    if len(given[4]) == HOURS:
+        own_profiles(*given)
+
+
+def _one_memory(memory: int) -> Callable[[drift.DriftingArrivals, IntArray], None]:
+    """Bring rates in line with one of the memories alone."""
+    settle = drift.DriftingArrivals.settle
+
+    def settled(self: drift.DriftingArrivals, rows: IntArray) -> None:
+        self.record[rows], self.record[rows, memory] = -1e9, 0.0
+        settle(self, rows)
+
+    return settled
+
+
+def _at_the_mean(self: pages.PageModel, rows: IntArray) -> None:
     """One atom at the posterior mean rate, in place of the average over the posterior (freshness)."""
-    mean, atoms = self.changes.mean(ids), self.atoms
-    atoms.mass[ids], atoms.value[ids], atoms.rate[ids] = 0.0, 0.0, 0.0
-    atoms.mass[ids, 0], atoms.value[ids, 0], atoms.rate[ids, 0] = 1.0, 1.0 / mean, mean
-    atoms.settle(ids)
+    mean, atoms = self.changes.mean(rows), self.atoms
+    atoms.mass[rows], atoms.value[rows], atoms.rate[rows] = 0.0, 0.0, 0.0
+    atoms.mass[rows, 0], atoms.value[rows, 0], atoms.rate[rows, 0] = 1.0, 1.0 / mean, mean
+    atoms.settle(rows)
     if self.plan is not None:
-        self.plan.believed(ids, atoms, self.importance.hopeful(ids))
+        self.plan.believed(rows, atoms, self.worth(rows))
 
 
 def _no_plan(targets: int, now: float) -> None:
     """Rank by the averaged index."""
 
 
-def _no_tilts(self: paths.PathPool, evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
+def _no_tilts(self: paths.Folders, evidence: FloatArray, log_prior: FloatArray, folder: IntArray) -> FloatArray:
     return np.zeros(len(evidence))
 
 
-def _prior_as_it_was(log_likelihood: FloatArray, log_prior: FloatArray) -> FloatArray:
+def _prior_as_it_was(log_likelihood: FloatArray, log_prior: FloatArray, others: FloatArray) -> FloatArray:
     return log_prior
 
 
@@ -68,12 +87,15 @@ VARIANTS: dict[str, dict[str, list[Change]]] = {
     "items": {
         FULL: [],
         "nothing off (shortest wait 1 % longer)": [(feeds, "SHORTEST_WAIT_DAYS", 1.01 * feeds.SHORTEST_WAIT_DAYS)],
-        "no profile, so nothing to look ahead to": [(feeds.FeedModel, "_shrink", _no_profile)],
-        "pooled profile instead of own": [(feeds, "HOUR_ITEMS", 1e12), (feeds, "WEEKDAY_ITEMS", 1e12)],
+        "no profile, so nothing to look ahead to": [(feeds, "own_profiles", _no_profile)],
+        "pooled profile instead of own": [
+            (feeds, "OWN_ITEMS_BY_HOUR", 1e12),
+            (feeds, "OWN_ITEMS_BY_WEEKDAY", 1e12),
+        ],
         "no look-ahead": [(feeds, "HORIZON_DAYS", 0.0)],
-        "no weekdays": [(feeds, "WEEKDAYS_FROM_DAYS", np.inf)],
-        "one memory of 120 days instead of four": [(drift, "MEMORIES_DAYS", (120.0,)), (drift, "PRIOR_MEMORY", 0)],
-        "no forgetting": [(drift, "MEMORIES_DAYS", (1e9,)), (drift, "PRIOR_MEMORY", 0)],
+        "no weekdays": [(feeds, "own_profiles", _hours_only)],
+        "one memory of 120 days instead of four": [(drift.DriftingArrivals, "settle", _one_memory(2))],
+        "one memory of 500 days": [(drift.DriftingArrivals, "settle", _one_memory(3))],
         "no information bonus": [(feeds, "BONUS", 0.0)],
     },
     "pages": {
@@ -81,9 +103,9 @@ VARIANTS: dict[str, dict[str, list[Change]]] = {
         "nothing off (flat part of the prior 5 % larger)": [(rates, "FLAT_SOURCES", 1.05 * rates.FLAT_SOURCES)],
         "share of hopeless pages not cut": [(planned, "HOPELESS", np.inf)],
         "averaged index instead of plan": [(pages, "Plan", _no_plan)],
-        "plan at the posterior mean": [(pages.PageModel, "_condense", _at_the_mean)],
-        "index at the posterior mean": [(pages, "Plan", _no_plan), (pages.PageModel, "_condense", _at_the_mean)],
-        "no pooling along paths": [(paths.PathPool, "tilts", _no_tilts)],
+        "plan at the posterior mean": [(pages.PageModel, "condense", _at_the_mean)],
+        "index at the posterior mean": [(pages, "Plan", _no_plan), (pages.PageModel, "condense", _at_the_mean)],
+        "no pooling along paths": [(paths.Folders, "tilts", _no_tilts)],
         "flat prior, never fitted": [(changes, "fit_prior", _prior_as_it_was)],
         "prior free in form": [(rates, "LOGNORMAL_SHARE", 0.0)],
         "prior lognormal": [(rates, "LOGNORMAL_SHARE", 1.0)],

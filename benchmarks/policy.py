@@ -48,7 +48,7 @@ def made(objective: str) -> Policy:
     if importlib.util.find_spec("recrawl.policies.learned_calendar"):
         made: Policy = importlib.import_module("recrawl.policies.learned_calendar").LearnedCalendar(**options)
         return made
-    return LearnedWhittle(**options, rounds=4.0)
+    return LearnedWhittle(**options, rounds=50.0)
 
 
 class World:

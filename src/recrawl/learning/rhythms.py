@@ -7,7 +7,7 @@ feeds show few items, and 24 counts of few items are noise. So each is drawn to 
     own       (n_s + κ·pooled_s)/(Λ̂·T_s + κ), the feed's own n_s items in a slot, watched there for the time T_s
 
 T is known without being kept: a feed is watched from its first listing's oldest item to its last visit. To weigh flat,
-pooled and own by how well each had predicted a feed's items was tried and lost [docs/design/002].
+pooled and own by how well each had predicted a feed's items was tried and lost [docs/design/007].
 
 Time is in days. Symbols: Λ rate, h and w profiles, T time watched, κ pseudo-items per slot.
 """
