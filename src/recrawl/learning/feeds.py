@@ -285,9 +285,8 @@ class FeedModel(Parts):
         told = exposure > 0.0
         arrivals.learn(rows[told], count[told], exposure[told], gap[told])
         rhythms.until[rows] = now
-        if visits.published is not None:
-            self._appraise(visits)
-        return self._refit_or(rows)
+        appraised = self._appraise(visits)
+        return self._refit_or(rows) or appraised
 
     def _refit_or(self, rows: IntArray) -> bool:
         """Fit the common laws anew if it is time, or bring these feeds alone in line; whether it was time."""
@@ -320,12 +319,11 @@ class FeedModel(Parts):
         self.other_hours, self.other_weekdays = hours.reshape(2, HOURS), weekdays.reshape(2, WEEK)
         self.refit()
 
-    def _appraise(self, visits: Visits) -> None:
-        """Initial interest per source, where items show theirs or visits their worth."""
+    def _appraise(self, visits: Visits) -> bool:
+        """Initial interest per source, where items show theirs or visits their worth; True if everybody's changed."""
         shown = visits.interest if visits.interest is not None else visits.worth
-        if shown is None or self.discovery:
-            return
-        assert visits.published is not None
+        if shown is None or visits.published is None or self.discovery:
+            return False
         if self.interest is None:
             self.interest = FadingInterest(len(self), (self.setting.fading, self.setting.fading), self.setting.memory)
         refitted = False
@@ -335,6 +333,7 @@ class FeedModel(Parts):
                 refitted |= self.interest.appraise(i, ages, float(np.sum(amount)), 0.0)
         rows = np.arange(len(self)) if refitted else visits.ids
         self.rhythms.appeal[rows] = self.interest.estimate(rows)[0]
+        return refitted
 
     def _bring_in_line(self, rows: IntArray) -> None:
         """Profile and rate of some feeds, as what was learned has them; what has come since is to be counted anew."""

@@ -73,6 +73,7 @@ class PageModel(AveragedModel):
         rows, changed = visits.ids, saw_change(visits)
         if changed is None:
             return False
+        common = self.importance.common
         if visits.worth is not None:
             hit = changed & (visits.worth > 0.0)
             if hit.any():
@@ -80,6 +81,7 @@ class PageModel(AveragedModel):
         gaps = visits.now - since
         known = ~first & (gaps > 0.0)
         planned = self._plan_anew(int(np.count_nonzero(~first)), visits.now)
+        planned |= self.importance.common != common
         if not known.any():
             return planned
         told = rows[known]

@@ -30,6 +30,11 @@ class MeanWorth(Columns):
         self.best = 0.0
         self.refits = Refits()
 
+    @property
+    def common(self) -> tuple[float, float, float]:
+        """All that every source's mean rests on."""
+        return self.pooled, self.weight, self.best
+
     def learn(self, ids: IntArray, amount: FloatArray) -> None:
         """One amount per id."""
         self.count[ids] += 1.0

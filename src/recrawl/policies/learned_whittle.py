@@ -308,6 +308,8 @@ class LearnedWhittle(RankedPolicy):
         gap = now - self.asked
         if now < UNIX_TIMES and 0.0 < gap < math.inf:
             self.tick = gap if self.tick == 0.0 else min(self.tick, gap)
+        if now < self.asked:  # what a later hour said of those asleep need not hold in an earlier one
+            self._rouse_all()
         self.asked, self.now = now, max(self.now, now)
 
     def _pick(self, now: float, budget: float) -> IntArray:
