@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from scipy.special import gammaincinv
 
 from recrawl.kernels.likelihood import gamma_prior
 from recrawl.learning.columns import Column, Columns
@@ -206,12 +205,6 @@ class DriftingArrivals(Columns):
     def mean(self, rows: IntArray) -> FloatArray:
         """Posterior mean of the arrival rate."""
         return self.shape[rows].astype(np.float64) / self.scale_rate[rows]
-
-    def interval(self, rows: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
-        """The central posterior interval of each arrival rate."""
-        tail, shape = 0.5 * (1.0 - coverage), self.shape[rows].astype(np.float64)
-        low, high = gammaincinv(shape, tail), gammaincinv(shape, 1.0 - tail)
-        return low / self.scale_rate[rows], high / self.scale_rate[rows]
 
     def settle(self, rows: IntArray) -> None:
         """Bring the law of some sources' rates in line with counts and prior."""

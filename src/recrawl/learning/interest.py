@@ -5,7 +5,6 @@ Three kinds of observation have one form, an amount y whose mean is u·f_r:
 =========================================  ==============================
 worth collected after a gap τ              f_r = (1 − e^{−rτ})/r
 interest of items seen at ages a           f_r = Σ e^{−ra}
-clicks between ages a and b                f_r = (e^{−ra} − e^{−rb})/r
 =========================================  ==============================
 
 with u the inflow (interest per time, or the initial interest of an item) and r the decay. r is kept on a grid, u given
@@ -40,10 +39,10 @@ LARGEST_SURPRISE = 9.0
 
 
 @njit(cache=True)
-def fill_gap(rates: FloatArray, start: float, end: float, out: FloatArray) -> None:
-    """f over the grid for an amount gathered between two ages."""
+def fill_gap(rates: FloatArray, gap: float, out: FloatArray) -> None:
+    """f over the grid for an amount gathered over a gap."""
     for g in range(len(rates)):
-        out[g] = math.exp(-rates[g] * start) * filled(rates[g], end - start)
+        out[g] = filled(rates[g], gap)
 
 
 @njit(cache=True)
@@ -108,8 +107,7 @@ def _absorb(
 @njit(cache=True)
 def _absorb_gaps(
     ids: IntArray,
-    start: FloatArray,
-    end: FloatArray,
+    gaps: FloatArray,
     amounts: FloatArray,
     memory: FloatArray,
     rates: FloatArray,
@@ -121,10 +119,10 @@ def _absorb_gaps(
     inflow_rate: float,
     log_prior: FloatArray,
 ) -> None:
-    """Take in amounts gathered between two ages."""
+    """Take in amounts gathered over gaps."""
     weight = np.empty(len(rates))
     for k in range(len(ids)):
-        fill_gap(rates, start[k], end[k], weight)
+        fill_gap(rates, gaps[k], weight)
         _absorb(
             ids[k],
             weight,
@@ -231,11 +229,23 @@ class FadingInterest(Columns):
 
     def collect(self, ids: IntArray, gaps: FloatArray, worth: FloatArray) -> bool:
         """Worth collected after gaps > 0; True if the prior was fitted anew."""
-        return self._gather(ids, np.zeros(len(ids)), gaps, worth, 2.0 ** (-gaps / self.memory))
-
-    def watch(self, ids: IntArray, start: FloatArray, end: FloatArray, clicks: FloatArray) -> bool:
-        """Clicks on one item of each source between two ages; True if the prior was fitted anew."""
-        return self._gather(ids, start, end, clicks, np.ones(len(ids)))
+        if self.mean_inflow == 0.0 and len(ids):
+            self.scale(float(worth.sum() / gaps.sum()))
+        _absorb_gaps(
+            ids,
+            gaps,
+            worth,
+            2.0 ** (-gaps / self.memory),
+            self.rates,
+            self.fit,
+            self.exposure,
+            self.collected,
+            self.dispersion,
+            self.seen,
+            self._inflow_rate(),
+            self.log_prior,
+        )
+        return self._count(len(ids))
 
     def appraise(self, i: int, ages: FloatArray, amount: float, gap: float) -> bool:
         """The interest, together, of some items of one source seen at these ages; True if the prior was fitted anew."""
@@ -272,26 +282,6 @@ class FadingInterest(Columns):
         mass, value, rate = (np.zeros((self.size, ATOMS), np.float32) for _ in range(3))
         self.condense(ids, mass, value, rate, np.zeros(self.size, np.float32))
         return (mass * value * rate)[ids].sum(axis=1), (mass * rate)[ids].sum(axis=1)
-
-    def _gather(self, ids: IntArray, start: FloatArray, end: FloatArray, amounts: FloatArray, keep: FloatArray) -> bool:
-        if self.mean_inflow == 0.0 and len(ids):
-            self.scale(float(amounts.sum() / (end - start).sum()))
-        _absorb_gaps(
-            ids,
-            start,
-            end,
-            amounts,
-            keep,
-            self.rates,
-            self.fit,
-            self.exposure,
-            self.collected,
-            self.dispersion,
-            self.seen,
-            self._inflow_rate(),
-            self.log_prior,
-        )
-        return self._count(len(ids))
 
     def _absorb(self, i: int, weight: FloatArray, amount: float, gap: float) -> None:
         self.scale(amount / float(weight.max()))

@@ -47,19 +47,6 @@ def test_the_interest_of_items_at_their_ages_shows_initial_interest_and_decay() 
     assert decay[0] == pytest.approx(0.3, rel=0.1)
 
 
-def test_clicks_between_ages_show_initial_interest_and_decay() -> None:
-    random = np.random.default_rng(3)
-    interest = FadingInterest(1, SPAN)
-    for _ in range(400):
-        start = random.exponential(3.0, 1)
-        end = start + random.exponential(2.0, 1)
-        mean = 50.0 * (np.exp(-0.2 * start) - np.exp(-0.2 * end)) / 0.2
-        interest.watch(np.array([0]), start, end, random.poisson(mean).astype(float))
-    initial, decay = interest.estimate(np.array([0]))
-    assert initial[0] == pytest.approx(50.0, rel=0.1)
-    assert decay[0] == pytest.approx(0.2, rel=0.1)
-
-
 def test_a_given_half_life_leaves_only_the_inflow_to_learn() -> None:
     interest = FadingInterest(1, (0.5, 0.5))
     for _ in range(50):
