@@ -1,6 +1,6 @@
 """What an item is worth when new, and how fast that fades, from amounts of interest seen at known ages.
 
-Three kinds of observation have one form, an amount y whose mean is u·f_r:
+Two kinds of observation have one form, an amount y whose mean is u·f_r:
 
 =========================================  ==============================
 worth collected after a gap τ              f_r = (1 − e^{−rτ})/r
