@@ -8,12 +8,12 @@ nonsense. Nothing is kept either: a new coordinator asks, and answers once it ha
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 
 import msgspec
 import numpy as np
 
+from recrawl.cluster.sparing import Sparing
 from recrawl.learning.beliefs import SUMMARIES
 from recrawl.policies.contract import Pooling
 from recrawl.records import FloatArray
@@ -23,7 +23,7 @@ LOOK_S, TELL_S = 2.0, 30.0
 """Time between two looks at whether there is something to tell, and within which it is told in any case."""
 LEAP, CHANGED = 0.2, 0.05
 """A summary that differs by so much is told before its time, and what the others know is adopted."""
-SPARING = 100.0
+PARTS = 100.0
 """Looking, telling and adopting take no more than one part in so many of a shard's time."""
 MOST_BYTES, LARGEST = 20_000, 1e15
 """Of a packed summary, and of a number in it."""
@@ -136,15 +136,15 @@ class Exchange:
     def __init__(self) -> None:
         self._told: Summary = {}
         self._adopted: Summary = {}
+        self._looking, self._adopting = Sparing(PARTS, TELL_S), Sparing(PARTS, TELL_S)
         self._look_at = self._tell_at = -np.inf
 
     def word(self, policy: Pooling, now: float) -> bytes:
         """What is to be told now; nothing, for most of the time."""
         if now < self._look_at:
             return b""
-        began = time.perf_counter()
-        summary = policy.summary()
-        self._rest(now, began)
+        summary = self._looking.do(policy.summary)
+        self._look_at = now + max(LOOK_S, self._looking.rest_s)
         if now < self._tell_at and difference(self._told, summary) < LEAP:
             return b""
         self._told, self._tell_at = summary, now + TELL_S
@@ -159,11 +159,6 @@ class Exchange:
         summary = unpacked(others)
         if summary is None or difference(self._adopted, summary) < CHANGED:
             return
-        began = time.perf_counter()
-        policy.adopt(summary)
         self._adopted = summary
-        self._rest(now, began)
-
-    def _rest(self, now: float, began: float) -> None:
-        pause = SPARING * (time.perf_counter() - began)
-        self._look_at = max(self._look_at, now + max(LOOK_S, pause))
+        self._adopting.do(lambda: policy.adopt(summary))
+        self._look_at = max(self._look_at, now + self._adopting.rest_s)

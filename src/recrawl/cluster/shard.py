@@ -14,6 +14,7 @@ import socket
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -25,11 +26,13 @@ from recrawl.cluster.abroad import Abroad, Neighbours
 from recrawl.cluster.messages import Grant, Report, roll_of
 from recrawl.cluster.placing import bucket_of, bucket_of_host, buckets_of, scope
 from recrawl.cluster.pooling import Exchange
+from recrawl.cluster.sparing import Sparing
 from recrawl.config import Config
 from recrawl.crawl.borders import Said, Turn
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.outlets import Outlets
 from recrawl.errors import StoreError
+from recrawl.policies.surveying import Survey
 from recrawl.store.postgres import PostgresStore
 from recrawl.store.postgres.slice import Slice
 
@@ -38,6 +41,8 @@ LEASE_S = 10.0
 """Of buckets."""
 RENEW_S, TALK_S = 2.0, 1.0
 """Time between two renewals, and between two reports."""
+SURVEYS, LONGEST_S = 50.0, 10.0
+"""A survey is said again until it took no more than one part in so many of the time, but not for longer than this."""
 ABLE_MORE, FULL = 1.1, 0.9
 """A shard that has saved up such a part of its burst says it could spend so many times what it does."""
 NAME = "{shard}"
@@ -89,6 +94,8 @@ class Shard:
         self._spend = 0.0
         self._trouble = ""
         self._exchange = Exchange()
+        self._surveying = Sparing(SURVEYS, LONGEST_S)
+        self._surveyed, self._surveyed_at, self._survey_at = Survey(), math.nan, -math.inf
         self._told = ThreadPoolExecutor(1, thread_name_prefix="line")
         self._kept = ThreadPoolExecutor(1, thread_name_prefix="leases")
         self._log = structlog.get_logger("recrawl.fleet").bind(shard=name)
@@ -255,7 +262,7 @@ class Shard:
         crawler, grant, tally = self.crawler, self._grant, self.crawler.tally
         left = self._grant_until - now
         self._count_spend(now)
-        survey = crawler.survey(grant.price, now)
+        survey = self._survey(now)
         newcomers = survey.newcomers or (0 if survey.sources else len(crawler.under_way()))
         return Report(
             shard=self.name,
@@ -270,7 +277,7 @@ class Shard:
             able=self._able(),
             demand=survey.demand,
             slope=survey.slope,
-            price=grant.price,
+            price=self._surveyed_at,
             own_price=crawler.price,
             backlog=survey.backlog,
             newcomers=newcomers,
@@ -290,6 +297,16 @@ class Shard:
             roll=roll_of(self._members),
             summary=b"" if crawler.pooling is None else self._exchange.word(crawler.pooling, now),
         )
+
+    def _survey(self, now: float) -> Survey:
+        """What the sources would spend at the fleet's price; of many, what they would have a few seconds ago."""
+        if now >= self._survey_at or math.isnan(self._surveyed_at):
+            price = self._grant.price
+            self._surveyed, self._surveyed_at = self._surveying.do(lambda: self.crawler.survey(price, now)), price
+            self._survey_at = now + self._surveying.rest_s - 0.5 * TALK_S
+            return self._surveyed
+        count, known = self.crawler.survey(math.nan, now), self._surveyed
+        return replace(known, newcomers=count.newcomers, siblings=count.siblings, sources=count.sources)
 
     def _count_spend(self, now: float) -> None:
         """Tokens per second, smoothed over a few reports."""

@@ -24,13 +24,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from recrawl.kernels.continuous_index import EXHAUSTED, index_at_age, ripeness
+from recrawl.kernels.continuous_index import EXHAUSTED, age_at_price, index_at_age, ripeness
 from recrawl.records import FloatArray, IntArray
 
 Numbers = npt.NDArray[np.float32]
 
 CLIMBS = 200
 """Steps towards a crossing age at most."""
+TINY = 1e-9
+"""The age from which a crossing is looked for at least."""
 NARROW = 2.0
 """Curvature at the top, per squared grid step, from which a posterior counts as narrower than the grid."""
 
@@ -205,3 +207,50 @@ def young_ages(
             if close:
                 break
         out[k] = a
+
+
+@njit(cache=True)
+def ripe_ages(
+    rows: IntArray, mass: Numbers, value: Numbers, rate: Numbers, level: FloatArray, near: float, out: FloatArray
+) -> None:
+    """Ages at which the averaged index of some rows meets its level, inf for never: Newton's steps on logarithms.
+
+    d ln g/d ln τ = Σ m·v·s²e^{−s}/g, s = rτ (vτ² where r = 0). The first guess is the crossing age of the mean source;
+    a step that leaves what is known to enclose the crossing is replaced by halving that.
+    """
+    for k in range(len(rows)):
+        i, full, flow, endless = rows[k], 0.0, 0.0, False
+        for q in range(mass.shape[1]):
+            worth = np.float64(mass[i, q]) * np.float64(value[i, q])
+            full += worth
+            flow += worth * np.float64(rate[i, q])
+            if worth > 0.0 and rate[i, q] <= 0.0:
+                endless = True
+        if level[k] <= 0.0 or full <= 0.0 or (not endless and full <= level[k]):
+            out[k] = 0.0 if level[k] <= 0.0 else math.inf
+            continue
+        sought = min(level[k], 0.9 * full) if flow > 0.0 else level[k]
+        age = max(age_at_price(full, flow / full, sought, 1.0), TINY)
+        low, high = 0.0, math.inf
+        for _ in range(CLIMBS):
+            index, steep = 0.0, 0.0
+            for q in range(mass.shape[1]):
+                worth, r = np.float64(mass[i, q]) * np.float64(value[i, q]), np.float64(rate[i, q])
+                if worth > 0.0 and r > 0.0:
+                    s = r * age
+                    fading = math.exp(-s)
+                    index += worth * (1.0 - (1.0 + s) * fading if s >= 0.25 else ripeness(s))
+                    steep += worth * s * s * fading
+                elif worth > 0.0:
+                    index += worth * 0.5 * age * age
+                    steep += worth * age * age
+            low, high = (age, high) if index < level[k] else (low, age)
+            step = math.log(level[k] / index) * index / steep if index > 0.0 and steep > 0.0 else 1.0
+            further = age * math.exp(min(max(step, -2.0), 2.0))
+            if not low <= further <= high:
+                further = 0.5 * (low + high)
+            close = abs(further - age) <= near * age
+            age = further
+            if close:
+                break
+        out[k] = age

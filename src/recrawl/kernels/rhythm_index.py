@@ -27,11 +27,14 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from recrawl.kernels.continuous_index import age_at_price, index_at_age
 from recrawl.records import FloatArray, IntArray
 
 HOURS, WEEK = 24, 7
 HOUR = 1.0 / 24.0
-LONGEST_AGE = 1e6
+SHORTEST_AGE, LONGEST_AGE = 1e-9, 1e6
+NEAR_AGE, NEWTONS = 1e-4, 60
+"""Steps shorter than this share of the age are the last; their errors are its square."""
 LONGEST_WALK = 28.0
 """Days that are walked hour by hour."""
 FINE_HALVINGS, NEAR = 40, 0.01
@@ -382,26 +385,40 @@ def flat_ages(
     """Ages, in days, at which the index of some rows meets its level if every hour is alike; inf for never."""
     for k in range(len(rows)):
         i = rows[k]
-        mu, low, high = decay[i], 0.0, 1.0 / 1024.0
-        most = raised(rate[i] / mu, shape[i], scale_rate[i], math.inf, bonus) if mu > 0.0 else math.inf
-        if rate[i] <= 0.0 or most <= level[k]:
+        mu, most = decay[i], 1.0 + bonus * information(shape[i], scale_rate[i], math.inf)
+        value = rate[i] / mu if mu > 0.0 else np.float64(rate[i])
+        if level[k] <= 0.0:
+            out[k] = 0.0
+        elif value <= 0.0 or (mu > 0.0 and value * most <= level[k]):
             out[k] = math.inf
-            continue
-        while high < LONGEST_AGE:
-            if _flat(high, rate[i], shape[i], scale_rate[i], mu, bonus) >= level[k]:
-                break
-            low, high = high, 2.0 * high
-        for _ in range(FINE_HALVINGS):
-            middle = 0.5 * (low + high)
-            if _flat(middle, rate[i], shape[i], scale_rate[i], mu, bonus) >= level[k]:
-                high = middle
-            else:
-                low = middle
-        out[k] = high
+        else:
+            young = age_at_price(value, mu, level[k] / most, 1.0)
+            out[k] = _flat_age(level[k], young, value, mu, shape[i], scale_rate[i], bonus)
 
 
 @njit(cache=True)
-def _flat(age: float, rate: float, shape: float, scale_rate: float, decay: float, bonus: float) -> float:
-    """The index at an age under π ≡ 1."""
-    worth = -math.expm1(-decay * age) / decay if decay > 0.0 else age
-    return _bound(rate, age, age, worth, decay, shape, scale_rate, bonus, 0.0 if decay > 0.0 else math.inf)
+def _flat_age(
+    level: float, young: float, value: float, decay: float, shape: float, scale_rate: float, bonus: float
+) -> float:
+    """The age at which the index under π ≡ 1 meets a level, from a lower bound on; by Newton's steps on logarithms.
+
+    On them the plain index has the slope s²e^{−s}/G(s), s = μτ, or 2; and the bonus b·I that of √(N/(B + N)), N = τ. A
+    step that leaves what is known to enclose the crossing is replaced by halving that.
+    """
+    age, low, high = max(young, SHORTEST_AGE), 0.0, math.inf
+    for _ in range(NEWTONS):
+        doubt = bonus * information(shape, scale_rate, age)
+        plain = index_at_age(value, decay, age, 1.0)
+        s = decay * age
+        steep = value * s * s * math.exp(-s) / plain if decay > 0.0 else 2.0
+        steep += 0.5 * doubt / (1.0 + doubt) * scale_rate / (scale_rate + age)
+        missing = math.log(level / (plain * (1.0 + doubt)))
+        low, high = (age, high) if missing > 0.0 else (low, age)
+        further = age * math.exp(min(max(missing / max(steep, 1e-9), -1.0), 1.0))
+        if not low <= further <= high:
+            further = 0.5 * (low + high)
+        close = abs(further - age) < NEAR_AGE * age
+        age = further
+        if close or age > LONGEST_AGE:
+            break
+    return age

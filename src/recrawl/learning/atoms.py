@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.mixture_index import Numbers, scan, young_ages
+from recrawl.kernels.mixture_index import Numbers, ripe_ages, scan, young_ages
 from recrawl.learning.columns import Column, Columns
 from recrawl.records import FloatArray, IntArray
 
@@ -19,7 +19,7 @@ Act = Literal["mean", "thompson", "optimism"]
 ACTS: tuple[Act, ...] = ("mean", "thompson", "optimism")
 OPTIMISM = 1.0
 """Standard deviations of the index that optimism adds."""
-NEAR, EXACT = 0.01, 1e-9
+NEAR, EXACT = 0.01, 1e-6
 """How near to a crossing age it is worth coming: to sleep till then, and to tell it."""
 _NONE = np.empty(0, np.float32)
 
@@ -89,15 +89,16 @@ class Atoms(Columns):
 
     def young(self, rows: IntArray, age: FloatArray, level: FloatArray) -> FloatArray:
         """Ages up to which the index of some sources is surely below its level; the present one if nobody can say."""
-        return self._climb(rows, age, level, NEAR) if self.certain else age
+        if not self.certain:
+            return age
+        out = np.empty(len(rows))
+        young_ages(rows, self.mass, self.value, self.rate, age, level, NEAR, out)
+        return out
 
     def ripe(self, rows: IntArray, level: FloatArray) -> FloatArray:
         """Ages at which the averaged index of some sources meets its level; inf for never."""
-        return self._climb(rows, np.zeros(len(rows)), level, EXACT)
-
-    def _climb(self, rows: IntArray, age: FloatArray, level: FloatArray, near: float) -> FloatArray:
         out = np.empty(len(rows))
-        young_ages(rows, self.mass, self.value, self.rate, age, level, near, out)
+        ripe_ages(rows, self.mass, self.value, self.rate, level, EXACT, out)
         return out
 
     def moments(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -47,8 +47,9 @@ LEAST_AWAKE = 64
 BELOW, SHORTEST_SLEEP_S = 1.0 - 1e-9, 0.01
 """Margins for rounding: sleepers are below the mark by this factor, and sleep no shorter than this."""
 RESTLESS = 64
-PRICE_STEP = 1.02
-"""By which factor the price is moved to see how demand follows it."""
+PRICE_STEP, SAMPLE = 1.02, 4096
+"""By which factor the price is moved to see how demand follows it, and of how many sources, evenly taken, it is seen:
+the slope only says how far to go next."""
 
 
 class Desk(Columns):
@@ -585,13 +586,13 @@ class LearnedWhittle(RankedPolicy):
         if math.isnan(price):
             return Survey(newcomers=newcomers, siblings=siblings, sources=len(ids))
         checked("price", price, "finite and >= 0")
-        cost = desk.cost[ids]
-        interval, dearer = (
-            np.clip(self.intervals(ids, price * factor), max(min_interval, 1e-9), math.inf)
-            for factor in (1.0, PRICE_STEP)
-        )
-        spent = cost / interval
-        slope = np.where(spent > 0.0, (cost / dearer - spent) / math.log(PRICE_STEP), 0.0)
+        cost, shortest = desk.cost[ids], max(min_interval, 1e-9)
+        interval, some = np.maximum(self.intervals(ids, price), shortest), slice(None, None, len(ids) // SAMPLE + 1)
+        spent, dearer = cost / interval, np.maximum(self.intervals(ids[some], price * PRICE_STEP), shortest)
+        slope = np.zeros(len(ids))
+        slope[some] = (cost[some] / dearer - spent[some]) / math.log(PRICE_STEP)
+        if len(ids) > SAMPLE:
+            slope = spent * (slope.sum() / max(spent[some].sum(), 1e-300))
         backlog = float(cost[(now - desk.since[ids] >= interval) & np.isfinite(interval)].sum())
         group = desk.group[ids] if self.grouped else np.arange(len(ids))
         total, slopes = within_delay(spent, slope, cost, group, delay)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recrawl.kernels.continuous_index import continuous_index
-from recrawl.kernels.mixture_index import condense, lagged_index, scan, tick_lag, young_ages
+from recrawl.kernels.mixture_index import condense, lagged_index, ripe_ages, scan, tick_lag, young_ages
 from recrawl.kernels.slotted_index import index_after
 
 
@@ -96,3 +96,8 @@ def test_nobody_is_taken_for_young_who_has_reached_the_level(seed: int) -> None:
         np.testing.assert_array_equal(young[behind], age[behind])
     close = ~behind & np.isfinite(young)
     np.testing.assert_allclose(index(young)[close], level[close], rtol=1e-6)
+    ripe = np.empty(50)
+    ripe_ages(rows, mass, value, rate, level, 1e-6, ripe)
+    np.testing.assert_array_equal(np.isfinite(ripe)[~behind], np.isfinite(young)[~behind])
+    met = np.isfinite(ripe)
+    np.testing.assert_allclose(index(np.where(met, ripe, 0.0))[met], level[met], rtol=1e-6)

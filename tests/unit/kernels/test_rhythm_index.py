@@ -9,6 +9,7 @@ import pytest
 
 from recrawl.kernels.continuous_index import continuous_index
 from recrawl.kernels.rhythm_index import (
+    LONGEST_AGE,
     best_wait,
     carry,
     flat_ages,
@@ -147,6 +148,23 @@ def test_at_no_special_hour_the_level_is_met_at_the_age_of_a_flat_profile(decay:
     level = feeds.index(18_001.0) * 0.9
     flat_ages(feeds.rows, level, feeds.rate, feeds.shape, feeds.scale_rate, feeds.decay, 1.2, ages)
     np.testing.assert_allclose(feeds.index(feeds.since + ages), level, rtol=0.03)
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0, 20_000.0])
+def test_the_age_of_a_flat_profile_is_found_for_any_pace_doubt_and_level(decay: float) -> None:
+    random, count = np.random.default_rng(2), 2000
+    rate, shape, scale_rate = (random.lognormal(0.0, spread, count).astype(np.float32) for spread in (3.0, 2.0, 3.0))
+    rows, fades, ages = np.arange(count), np.full(count, decay), np.empty(count)
+    most = rate / decay * (1.0 + 1.2 / np.sqrt(np.maximum(shape, 1e-3))) if decay else rate * 1e4
+    level = most * random.choice([1e-6, 0.01, 0.5, 0.9, 0.999, 1.001], count)
+    flat_ages(rows, level, rate, shape, scale_rate, fades, 1.2, ages)
+    reached = np.isfinite(ages)
+    np.testing.assert_array_equal(reached, (level < most) if decay else np.ones(count, bool))
+    reached &= ages < LONGEST_AGE
+    s = decay * ages[reached]
+    plain = rate[reached] * (-(np.expm1(-s) + s * np.exp(-s)) / decay if decay else ages[reached] ** 2 / 2)
+    doubt = 1.2 * np.sqrt(ages[reached] / (scale_rate[reached] + ages[reached]) / np.maximum(shape[reached], 1e-3))
+    np.testing.assert_allclose(plain * (1.0 + doubt), level[reached], rtol=1e-5)
 
 
 def test_a_source_little_is_known_of_is_raised_most() -> None:
