@@ -1,11 +1,11 @@
 """What the learning policy alone costs: processor time per `choose` and per `choose` with its `observe`, and memory.
 
 Feeds under "ephemeral" and "discovery", pages under "ephemeral" and "freshness", ten to a host. Every source is crawled
-twice in turn, then the catalogue by the policy itself in batches until ages and price are as they stay; then one token
+twice in turn, then as many by the policy itself in batches, so that ages and price are as they stay; then one token
 is offered at a time, in steps of time such that the pace stays. Columns: a `choose` of one token, in the mean and the
 dearest of them, and with its `observe`; what a visit costs in the batches, where the work done now and then for the
-whole catalogue (fitting priors, planning, looking at everybody) is spread over all visits; those of the policy's bytes
-per source. Worlds are the same for both codes, except that what is chosen is up to each.
+whole catalogue (fitting priors, planning, looking at everybody) is spread over all visits; the policy's bytes per
+source; and how many sources are awake. Worlds are the same for both codes, except that what is chosen is up to each.
 
     python -m benchmarks.policy [--sizes 1e5 1e6] [--before COMMIT] [--calls 3000] [--rest SECONDS] [--profile]
 
@@ -39,6 +39,8 @@ from recrawl.records import FloatArray, IntArray, Visits
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, DAY, HOUR = 1_700_000_000.0, 86400.0, 3600.0
 ROUND_S, BATCHES, PER_HOST = 2 * DAY, 100, 10
+MANY = 200_000
+"""More sources than this are crawled once in turn, and so many of them by choice, before anything is measured."""
 KINDS = ("feeds ephemeral", "feeds discovery", "pages ephemeral", "pages freshness")
 
 
@@ -75,14 +77,14 @@ class World:
         shown = [times[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         return Visits(ids, now, published=shown, new=np.zeros(len(ids), np.int64))
 
-    def grow_up(self, rounds: float) -> float:
-        """Everybody twice in turn, then by choice; seconds of processor time per visit by choice."""
+    def grow_up(self) -> float:
+        """Everybody in turn, then by choice; seconds of processor time per visit by choice."""
         size, taken, visits = len(self.rate), 0.0, 0
-        for _ in range(2):
+        for _ in range(2 if size <= MANY else 1):
             for some in np.array_split(np.arange(size), BATCHES):
                 self.now += ROUND_S / BATCHES
                 self.policy.observe(self.visit(some))
-        for _ in range(round(rounds * BATCHES)):
+        for _ in range(round(min(1.0, MANY / size) * BATCHES)):
             self.now += ROUND_S / BATCHES
             began = time.process_time()
             ids = self.policy.choose(self.now, size / BATCHES)
@@ -118,12 +120,12 @@ def resident() -> int:
 def bench(name: str, kind: str, size: int, calls: int, profile: bool) -> None:
     """One row, in a process of its own."""
     small = World(kind, 2000)
-    small.grow_up(1.0)
+    small.grow_up()
     small.one_by_one(20)
     before = resident()
     world = World(kind, size)
     others = world.rate.nbytes + world.last.nbytes
-    per_visit = world.grow_up(1.0)
+    per_visit = world.grow_up()
     world.one_by_one(calls // 2)
     held = resident() - before - others
     watch = cProfile.Profile()

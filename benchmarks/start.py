@@ -164,6 +164,7 @@ async def bench(sources: int, budget: str, seconds: float) -> None:
         size = (folder / "recrawl.db").stat().st_size / 1e6
         print(f"{sources:,} sources, added in {added:.1f} s; the store is {size:.0f} MB", flush=True)
         for _ in range(2):
+            await asyncio.sleep(1.0)  # what the run before had sent is answered first
             server.first = 0.0
             cost = await measured(folder, server, budget, seconds)
             print(
