@@ -33,6 +33,8 @@ def warm_up(policy: LearnedWhittle, now: float) -> None:
     policy.feedback(ids, born=now, found=now + 150.0, at=now + 160.0, clicks=1.0, now=now + 200.0)
     policy.index(ids, now + 200.0)
     policy.due(ids)
+    policy.survey(1.0, now + 200.0, delay=1.0)
+    policy.adopt(policy.summary())
     policy.load_rows(ids, policy.rows(ids), np.full(SOURCES, now))
     policy.load_shared(policy.shared())
     policy.add(1, groups=np.array([4]))
