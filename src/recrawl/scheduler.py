@@ -250,6 +250,7 @@ class Scheduler:
         number = self._decider.number(str(key))
         return None if number is None else self._decider.progress(number)
 
+    @_locked
     def explain(self, key: str) -> Explanation:
         """Why and when a key is handed out, in the very numbers it is ranked by; `why` is all of it in a sentence."""
         number = self._decider.number(str(key))

@@ -113,3 +113,24 @@ def test_sleepers_wake_in_their_time_and_only_once() -> None:
         found = awake.at(now)
         assert len(np.unique(found)) == len(found)
         np.testing.assert_array_equal(np.sort(found), np.flatnonzero(until <= now))
+
+
+def test_where_those_awake_may_not_be_chosen_sleepers_are_looked_at() -> None:
+    random, targets = np.random.default_rng(3), 2000
+    policy, now = LearnedWhittle(half_life=86400.0), NOW
+    policy.start(targets, NOW)
+    for _ in range(2 * targets):
+        now += 60.0
+        crawl(policy, "averaged", policy.choose(now, 1.0), now, random)
+    now += 60.0
+    for free in (0, 3):
+        policy.release(policy.choose(now, 1.0))
+        awake = policy.awake.at(now)
+        assert 10 < len(awake) < targets // 2
+        policy.hold(np.arange(targets), -np.inf)
+        policy.hold(awake[free:], now + 1e6)
+        expected = dense(policy, now, 8.0)
+        assert len(expected) == 8
+        assert policy.choose(now, 8.0).tolist() == expected
+        policy.release(np.array(expected))
+        policy.hold(np.arange(targets), -np.inf)

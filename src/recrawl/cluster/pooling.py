@@ -117,7 +117,7 @@ class Pool:
     def others(self, shard: str) -> Summary:
         """The sum of what all but one said."""
         own = self._told.get(shard, ("", {}))[1]
-        return {name: _rest(whole, own[name]) if name in own else whole for name, whole in self._sum.items()}
+        return {name: _rest(whole, own.get(name, np.zeros(1))) for name, whole in self._sum.items()}
 
     def _add(self, summary: Summary, times: float) -> None:
         for name, row in summary.items():
@@ -127,7 +127,7 @@ class Pool:
 def _rest(whole: FloatArray, part: FloatArray) -> FloatArray:
     """Their difference, without what rounding left of nothing."""
     rest = whole - part
-    return np.where(rest > 1e-9 * whole, rest, 0.0)
+    return np.where(rest > 1e-9 * np.maximum(whole, 1.0), rest, 0.0)
 
 
 class Exchange:

@@ -141,6 +141,7 @@ def raised(index: float, shape: float, scale_rate: float, exposure: float, bonus
 def rhythm_scan(
     rows: IntArray,
     now: FloatArray,
+    keep: bool,
     since: FloatArray,
     until: FloatArray,
     at: FloatArray,
@@ -159,8 +160,8 @@ def rhythm_scan(
 ) -> None:
     """Fill `out` with the index of some rows at unit weight, each at its time `now`; times in days.
 
-    `exposure` and `worth` of a row are those at the time `at`, since its last visit `until`; they are brought up to
-    the beginning of the present hour.
+    `exposure` and `worth` of a row are those at the time `at`, since its last visit `until`; with `keep` they are
+    brought up to the beginning of the present hour.
     """
     for k in range(len(rows)):
         i = rows[k]
@@ -170,7 +171,7 @@ def rhythm_scan(
         hour = math.floor(now[k] * HOURS + 1e-9) * HOUR
         if hour > begin:
             n, w = carry(begin, hour, hours[i], weekdays[i], decay[i], n, w)
-            if begin == at[i]:
+            if keep and begin == at[i]:
                 at[i], exposure[i], worth[i] = hour, n, w
             begin = hour
         n, w = carry(begin, now[k], hours[i], weekdays[i], decay[i], n, w)

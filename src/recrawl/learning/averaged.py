@@ -53,7 +53,7 @@ class AveragedModel(Parts):
     def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
         """Times before which the index of some sources is surely below a level."""
         with np.errstate(divide="ignore"):
-            return since + self.atoms.young(rows, np.maximum(now - since, 0.0), level / self.worth(rows))
+            return since + self.atoms.young(rows, np.maximum(now - since, 0.0), self._level(rows, level))
 
     def meets(self, rows: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
         """Times at which the index of some sources meets a level, `latest` at most."""
@@ -62,7 +62,12 @@ class AveragedModel(Parts):
     def ages(self, rows: IntArray, level: float) -> FloatArray:
         """Ages at which it does so; inf for never."""
         with np.errstate(divide="ignore"):
-            return self.atoms.ripe(rows, level / self.worth(rows))
+            return self.atoms.ripe(rows, self._level(rows, level))
+
+    def _level(self, rows: IntArray, level: float) -> FloatArray:
+        """A level of the index, at unit weight."""
+        result: FloatArray = level / np.maximum(self.worth(rows), 1e-300)
+        return result
 
     def moments(self, rows: IntArray) -> Moments:
         """Value and rate of the index, owners' terms not included."""

@@ -86,8 +86,8 @@ class CatalogueBeliefs(Columns):
         """Rows of each model whose sources have turned out to be of another kind."""
         self.labels: list[str] | None = None
         self.readers = Readership(0, self.usual_half_life)
-        self.waiting: dict[str, Any] = {}
-        """Common laws that were loaded before the first source of their kind, and summaries of others."""
+        self.others: dict[str, FloatArray] = {}
+        """The summaries of other catalogues."""
         self.latest = PAGES if setting.objective in ("changes", "freshness") else FEEDS
         if setting.now < UNIX_TIMES and self.latest == FEEDS:
             self.latest = ITEMS
@@ -108,16 +108,16 @@ class CatalogueBeliefs(Columns):
         if kind not in self.models:
             self.models[kind] = _MAKERS[kind](self.setting)
             self.free[kind] = []
-            if _NAMES[kind] in self.waiting:
-                self.models[kind].load_shared(self.waiting.pop(_NAMES[kind]))
-            self._adopt_waiting(kind)
+            self._adopt(kind)
         return self.models[kind]
 
-    def know(self, ids: IntArray) -> None:
-        """Some sources were crawled: those nothing is known of are taken for the kind met last."""
-        unknown = ids[self.kind[ids] == UNKNOWN]
-        if len(unknown):
-            self._rows(self.latest, unknown)
+    def know(self, ids: IntArray, last: FloatArray) -> None:
+        """Some sources were crawled at these times: those nothing is known of are taken for the kind met last."""
+        unknown = self.kind[ids] == UNKNOWN
+        if unknown.any():
+            rows, model = self._rows(self.latest, ids[unknown]), self.models[self.latest]
+            if isinstance(model, FeedModel):
+                model.looked_at(rows, last[unknown])
 
     def _rows(self, kind: int, ids: IntArray) -> IntArray:
         """The rows of some sources in the model of a kind, which they are of from now on."""
@@ -277,13 +277,12 @@ class CatalogueBeliefs(Columns):
 
     def adopt(self, others: dict[str, FloatArray]) -> None:
         """Count what other catalogues know; replaces what was adopted before."""
-        before = self.waiting.get("others", {})
-        self.waiting["others"] = {name: np.zeros_like(row) for name, row in before.items()} | others
+        self.others = {name: np.zeros_like(row) for name, row in self.others.items()} | others
         for kind in self.models:
-            self._adopt_waiting(kind)
+            self._adopt(kind)
 
-    def _adopt_waiting(self, kind: int) -> None:
-        model, others = self.models[kind], self.waiting.get("others", {})
+    def _adopt(self, kind: int) -> None:
+        model, others = self.models[kind], self.others
         if _NAMES[kind] in others and isinstance(model, FeedModel | PageModel):
             model.adopt(np.asarray(others[_NAMES[kind]], np.float64))
 
@@ -336,17 +335,23 @@ class CatalogueBeliefs(Columns):
 
     def shared(self) -> dict[str, Any]:
         """What belongs to no single source."""
-        laws = {name: law for name, law in self.waiting.items() if name != "others"}
-        laws |= {_NAMES[kind]: model.shared() for kind, model in self.models.items()}
+        laws = {_NAMES[kind]: model.shared() for kind, model in self.models.items()}
         return laws | {"latest": self.latest, "readers": self.readers.shared()}
 
     def load_shared(self, state: dict[str, Any]) -> None:
         """Go on from `shared`."""
-        self.latest = int(state["latest"])
+        latest = int(state["latest"])
+        if latest not in _NAMES:
+            raise ValueError("sources of a kind nobody knows")
+        self.latest = latest
         for kind, name in _NAMES.items():
             if name in state:
-                if kind in self.models:
-                    self.models[kind].load_shared(state[name])
-                else:
-                    self.waiting[name] = state[name]
-        self.readers.load_shared(state["readers"])
+                self.model(kind).load_shared(state[name])
+        if "readers" in state:
+            self.readers.load_shared(state["readers"])
+
+    def forget_laws(self) -> None:
+        """What was loaded in part is not used: models that know no source yet begin anew."""
+        self.models = {kind: model for kind, model in self.models.items() if len(model)}
+        if not len(self.readers):
+            self.readers = Readership(0, self.usual_half_life)

@@ -94,6 +94,8 @@ class ChangeBeliefs(Columns):
     evidence: npt.NDArray[np.float32]
     visits: npt.NDArray[np.int32]
     tilt: npt.NDArray[np.float32]
+    fastest: FloatArray
+    """By which grid the evidence of each is written: that of now, but for rows just loaded."""
     folder: npt.NDArray[np.int32]
     counted: BoolArray
     """Which rows the law is fitted to: not those of sources that are gone."""
@@ -110,6 +112,7 @@ class ChangeBeliefs(Columns):
             "visits": Column(np.int32, 0),
             "evidence": Column(np.float32, 0.0, len(self.rates)),
             "tilt": Column(np.float32, 0.0),
+            "fastest": Column(np.float64, self.rates[-1]),
             "folder": Column(np.int32, 0, kept=False),
             "counted": Column(np.bool_, True, kept=False),
         }

@@ -228,6 +228,12 @@ class FeedModel(Parts):
         if self.interest is not None:
             self.interest.grow(count)
 
+    def clear(self, rows: IntArray) -> None:
+        """Rows for new sources, of sources that are gone."""
+        super().clear(rows)
+        if self.interest is not None:
+            self.interest.clear(rows)
+
     def enter(self, rows: IntArray, labels: Sequence[str] | None) -> None:
         """New rows: nothing is known of them."""
         self.arrivals.settle(rows)
@@ -243,6 +249,11 @@ class FeedModel(Parts):
         self.rhythms.weight[rows] = weight
         self._empty(rows)
 
+    def looked_at(self, rows: IntArray, last: FloatArray) -> None:
+        """Some feeds were crawled at these times, and no more is known of them."""
+        self.rhythms.until[rows] = last / DAY
+        self._empty(rows)
+
     def _empty(self, rows: IntArray) -> None:
         """What has come since the last visit is yet to be counted."""
         rhythms = self.rhythms
@@ -252,9 +263,11 @@ class FeedModel(Parts):
 
     def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
         """Counts over exposures, hours of items, and their interest where it shows."""
-        if visits.published is None and visits.new is None:
-            return False
         rows, rhythms, arrivals, now = visits.ids, self.rhythms, self.arrivals, visits.now / DAY
+        if visits.published is None and visits.new is None:
+            rhythms.until[rows] = now
+            self._empty(rows)
+            return False
         offsets, times = flattened(visits.published, len(rows), visits.now)
         undated = np.zeros(len(rows)) if visits.new is None else np.maximum(visits.new.astype(np.float64), 0.0)
         self.shown = offsets, times, undated
@@ -356,11 +369,15 @@ class FeedModel(Parts):
     # -- ranking
 
     def index(self, rows: IntArray, since: FloatArray, now: Times, tick: float) -> FloatArray:
-        """The index that looks ahead; discovery in item-seconds, as the plain one."""
+        """The index that looks ahead; discovery in item-seconds, as the plain one.
+
+        Asked for one time, it keeps what has come by then; asked for several, it only looks.
+        """
         out, rhythms, arrivals = np.empty(len(rows)), self.rhythms, self.arrivals
         rhythm_scan(
             rows,
             np.full(len(rows), now) / DAY,
+            isinstance(now, float),
             since / DAY,
             rhythms.until,
             rhythms.at,
@@ -492,11 +509,13 @@ class FeedModel(Parts):
 
     def load_shared(self, state: dict[str, Any]) -> None:
         """Go on from `shared`."""
+        profile = state.get("profile", [np.ones(HOURS), np.ones(WEEK)])
+        told = [np.array(law, np.float64) for law in (state["common"], state["hours"], state["weekdays"], *profile)]
+        shapes = [self.arrivals.common.shape, (2, HOURS), (2, WEEK), (HOURS,), (WEEK,)]
+        if [law.shape for law in told] != shapes or not all(np.isfinite(law).all() for law in told):
+            raise ValueError("the law of feeds is of another form")
         self.arrivals.prior = (float(state["prior"][0]), float(state["prior"][1]))
-        self.arrivals.common = np.array(state["common"])
-        self.pooled_hours, self.pooled_weekdays = np.array(state["hours"]), np.array(state["weekdays"])
-        if "profile" in state:
-            self.common_hours, self.common_weekdays = np.array(state["profile"][0]), np.array(state["profile"][1])
+        self.arrivals.common, self.pooled_hours, self.pooled_weekdays, self.common_hours, self.common_weekdays = told
         self.visits, self.refit_at = state["visits"]
 
     def settle(self) -> None:

@@ -43,6 +43,8 @@ def read(row: bytes, last: float) -> bytes:
     """
     if row[:1] != b"\x02":
         return row
+    if len(row) < 2:
+        return b""
     body, kind = row[2:], row[1]
     if kind == 1 and len(body) >= _FEED_2.itemsize:
         return bytes((LAYOUT, kind)) + _feed(body[: _FEED_2.itemsize], last) + body[_FEED_2.itemsize :]

@@ -41,11 +41,18 @@ def saw_change(visits: Visits) -> BoolArray | None:
     return None if visits.worth is None else visits.worth > 0.0
 
 
+def _same(one: float, other: float) -> bool:
+    return abs(one - other) <= 1e-6 * other
+
+
 class PageModel(AveragedModel):
     """Pages seen changed or unchanged."""
 
     def __init__(self, setting: Setting) -> None:
+        self.setting, self.now = setting, setting.now
         self.changes = ChangeBeliefs(0, setting.rates, setting.memory)
+        self.told_by: tuple[float, ...] = setting.rates
+        """The slowest and the fastest rate of what was loaded."""
         self.importance = MeanWorth(0)
         self.terms = Terms(0)
         self.atoms = Atoms(0, ATOMS, setting.act, setting.random)
@@ -71,6 +78,7 @@ class PageModel(AveragedModel):
     def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
         """Changed flags after known gaps teach the rate, worth collected with a change teaches its importance."""
         rows, changed = visits.ids, saw_change(visits)
+        self.now = max(self.now, visits.now)
         if changed is None:
             return False
         common = self.importance.common
@@ -90,10 +98,11 @@ class PageModel(AveragedModel):
         return planned or refitted
 
     def _plan_anew(self, visits: int, now: float) -> bool:
-        if self.plan is None or not self.plan.due(visits, now):
+        """Plan for the pages that are there, if it is time."""
+        here = self.changes.counted[: len(self)]
+        if self.plan is None or not self.plan.due(visits, now, int(np.count_nonzero(here))):
             return False
-        self.plan.make(now, self.atoms, self.worth(np.arange(len(self))))
-        return True
+        return self.plan.make(now, self.atoms, np.where(here, self.worth(np.arange(len(self))), 0.0))
 
     def index(self, rows: IntArray, since: FloatArray, now: Times, tick: float) -> FloatArray:
         """The averaged index, or for freshness the planned urgency: the price, for a page just due by the plan."""
@@ -165,32 +174,37 @@ class PageModel(AveragedModel):
             "span": [float(self.changes.rates[0]), float(self.changes.rates[-1])],
             "prior": self.changes.log_prior.tolist(),
             "refits": [self.changes.refits.observed, self.changes.refits.due_at],
-            "plan": None if plan is None else [plan.inverse_price, plan.since, plan.visits],
+            "plan": None if plan is None else [plan.inverse_price, self.now - plan.since, plan.visits],
         }
 
     def load_shared(self, state: dict[str, Any]) -> None:
         """Go on from `shared`; what was told apart by other rates is carried over to those of now."""
-        span, rates = tuple(state["span"]), self.changes.rates
-        self.told_by = None if np.allclose(span, (rates[0], rates[-1]), rtol=1e-9) else span
-        prior = np.array([state["prior"]])
-        self.changes.log_prior = (prior if self.told_by is None else regridded(prior, span, rates))[0]
-        self.changes.refits.observed, self.changes.refits.due_at = int(state["refits"][0]), float(state["refits"][1])
-        if self.plan is not None and state.get("plan"):
-            self.plan.inverse_price, self.plan.since = float(state["plan"][0]), float(state["plan"][1])
-            self.plan.visits = int(state["plan"][2])
+        span, rates, prior = tuple(state["span"]), self.changes.rates, np.array(state["prior"], np.float64)
+        plan, refits = state.get("plan"), (int(state["refits"][0]), float(state["refits"][1]))
+        if prior.shape != rates.shape or not 0.0 < span[0] <= span[1] < np.inf:
+            raise ValueError("the law of change rates is of another form")
+        self.told_by = span
+        self.changes.log_prior = prior if _same(span[1], rates[-1]) else regridded(prior[None], span, rates)[0]
+        self.changes.refits.observed, self.changes.refits.due_at = refits
+        if self.plan is not None and plan:
+            self.plan.inverse_price, self.plan.visits = float(plan[0]), int(plan[2])
+            self.plan.since = self.setting.now - float(plan[1])
 
     def unpack(self, rows: IntArray, packed: Sequence[bytes]) -> None:
-        """Write rows packed before, perhaps by other rates than those of now."""
+        """Write rows packed before, perhaps by other rates than those of now; 0 for those of the shared record."""
         super().unpack(rows, packed)
-        self.carry_over(rows)
+        changes, rates = self.changes, self.changes.rates
+        fastest = np.where(changes.fastest[rows] > 0.0, changes.fastest[rows], self.told_by[1])
+        for each in np.unique(fastest).tolist():
+            mine = rows[fastest == each]
+            if not _same(each, rates[-1]):
+                changes.evidence[mine] = regridded(changes.evidence[mine], (self.told_by[0], each), rates)
+        changes.fastest[rows] = rates[-1]
 
-    told_by: tuple[float, ...] | None = None
-    """The slowest and the fastest rate of what is being loaded, where they were others."""
-
-    def carry_over(self, rows: IntArray) -> None:
-        """Evidence of other rates, brought to those of now."""
-        if self.told_by is not None:
-            self.changes.evidence[rows] = regridded(self.changes.evidence[rows], self.told_by, self.changes.rates)
+    def settle(self) -> None:
+        """Bring everything in line with rows and common laws, after either was loaded."""
+        self.importance.refit()
+        super().settle()
 
     def worth(self, rows: IntArray) -> FloatArray:
         """What the index at unit weight is multiplied by."""

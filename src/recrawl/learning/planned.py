@@ -52,15 +52,21 @@ class Plan(Columns):
         """What the last crawl of the plan is worth, in time that a copy is fresh."""
         return 1.0 / self.inverse_price
 
-    def due(self, visits: int, now: float) -> bool:
-        """Count visits; whether enough have come to plan anew."""
+    def due(self, visits: int, now: float, pages: int | None = None) -> bool:
+        """Count visits; whether enough have come to plan anew for so many pages, by default all."""
         self.visits += visits
-        return self.visits >= max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * self.size) and now > self.since
+        catalogue = self.size if pages is None else pages
+        return self.visits >= max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * catalogue) and now > self.since
 
-    def make(self, now: float, atoms: Atoms, weight: FloatArray) -> None:
-        """Find the price at which the planned rates spend the pace of the visits counted; `weight` is of every page."""
+    def make(self, now: float, atoms: Atoms, weight: FloatArray) -> bool:
+        """Find the price at which the planned rates spend the pace of the visits counted; whether there is one.
+
+        `weight` is of every page: 0 for those that are gone, or that nobody wants.
+        """
         pace = self.visits / (now - self.since)
         self.since, self.visits = now, 0
+        if not weight.any():
+            return False
         everyone = np.arange(self.size)
 
         def excess(log_inverse_price: float) -> float:
@@ -71,6 +77,7 @@ class Plan(Columns):
         guess = math.log(self.inverse_price) if self.made else self._first_guess(pace, atoms)
         found = _root(excess, guess)
         self.inverse_price = math.exp(found)
+        return True
 
     def _first_guess(self, pace: float, atoms: Atoms) -> float:
         """Rates are about √(wΔ/λ)."""

@@ -379,7 +379,10 @@ class Readership(Columns):
         """Go on from `shared`; nothing is done where decays were told apart otherwise."""
         if state["half_life"] != self.half_life:
             return
-        self.log_prior = np.array(state["prior"])
+        prior = np.array(state["prior"], np.float64)
+        if prior.shape != self.rates.shape:
+            raise ValueError("the law of decays is of another form")
+        self.log_prior = prior
         self.law = (float(state["law"][0]), float(state["law"][1]))
         self.heaps, self.total, self.usual_heap = state["clicks"]
         self.since = float(state["since"])

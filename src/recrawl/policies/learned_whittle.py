@@ -12,6 +12,7 @@ Sources never crawled wait in a queue of their own with a share of every budget 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -47,6 +48,9 @@ LEAST_AWAKE = 64
 BELOW, SHORTEST_SLEEP_S = 1.0 - 1e-9, 0.01
 """Margins for rounding: sleepers are below the mark by this factor, and sleep no shorter than this."""
 RESTLESS = 64
+"""So many choices are made before it is tried again to let anybody sleep who would not."""
+PACE_GROWTH = 1.25
+"""The usual floor is weighed anew when so much more has been spent."""
 PRICE_STEP, SAMPLE = 1.02, 4096
 """By which factor the price is moved to see how demand follows it, and of how many sources, evenly taken, it is seen:
 the slope only says how far to go next."""
@@ -156,24 +160,14 @@ class LearnedWhittle(RankedPolicy):
         self.group_held_until: dict[int, float] = {}
         self.group_free: FloatArray = np.empty(0)
         self.desk = Desk(0)
-        self.mind = CatalogueBeliefs(
-            Setting(
-                now=self.now,
-                objective=self.objective,
-                half_life=self.half_life,
-                memory=self.memory,
-                span=self.rates,
-                act=self.act,
-                random=self.random,
-            )
-        )
+        self.mind = CatalogueBeliefs(self._setting())
         self.awake = Awake()
         self.newcomers = ColdStart(self.cold_start, self.now, self.grouped)
         self.admitted = 0
         self.cheapest = math.inf
         self.gone = 0
         self.floor = math.inf if self.max_age is None else self.max_age
-        self.whole, self.paid, self.paid_since = 0.0, 0.0, self.now
+        self.whole, self.paid, self.paid_since, self.weigh_at = 0.0, 0.0, self.now, 0.0
         self.restless = 0
         """So many choices are made before it is tried again to let anybody sleep."""
         self.price = math.nan
@@ -240,13 +234,14 @@ class LearnedWhittle(RankedPolicy):
         if importance is not None:
             desk.importance[chosen] = checked("importance", importance, "finite and >= 0")
         if half_life is not None:
-            self.mind.half_life[chosen] = _or_default("half_life", half_life, math.nan)
+            self.mind.half_life[chosen] = _or_default("half_life", half_life, high=sys.float_info.max)
         if max_age is not None:
-            desk.max_age[chosen] = _or_default("max_age", max_age, math.nan)
+            desk.max_age[chosen] = _or_default("max_age", max_age)
         if cost is not None:
-            self.whole -= float(desk.cost[chosen].sum())
+            here = np.unique(chosen[~desk.removed[chosen]])
+            self.whole -= float(desk.cost[here].sum())
             desk.cost[chosen] = checked("cost", cost, "finite and > 0", open_low=True)
-            self.whole += float(desk.cost[chosen].sum())
+            self.whole += float(desk.cost[here].sum())
             self.cheapest = min(self.cheapest, float(desk.cost[chosen].min(initial=math.inf)))
         self.mind.weight[chosen] = desk.importance[chosen] / desk.cost[chosen]
         self.mind.agree(chosen)
@@ -293,10 +288,12 @@ class LearnedWhittle(RankedPolicy):
         self.paid += spent
         if self.paid > 2.0 * self.whole:
             self.paid, self.paid_since = 0.5 * self.paid, 0.5 * (self.paid_since + now)
-        if self.paid > 0.0 and now > self.paid_since:
-            floor = max(self.max_age, self.rounds * self.whole * (now - self.paid_since) / self.paid)
-            if not 0.9 < floor / self.floor < 1.1:
-                self.floor = floor
+            self.weigh_at = 0.0
+        if self.paid >= self.weigh_at and now > self.paid_since and self.paid > 0.0:
+            self.weigh_at = PACE_GROWTH * self.paid + 1.0
+            before = self.floor
+            self.floor = max(self.max_age, self.rounds * self.whole * (now - self.paid_since) / self.paid)
+            if self.floor < before:
                 self._rouse_all()
 
     def _longest(self, ids: IntArray) -> FloatArray:
@@ -308,7 +305,9 @@ class LearnedWhittle(RankedPolicy):
         """The least time between two choices is the tick of the index, where time is counted in slots."""
         gap = now - self.asked
         if now < UNIX_TIMES and 0.0 < gap < math.inf:
-            self.tick = gap if self.tick == 0.0 else min(self.tick, gap)
+            before, self.tick = self.tick, gap if self.tick == 0.0 else min(self.tick, gap)
+            if self.tick != before:
+                self._rouse_all()
         if now < self.asked:  # what a later hour said of those asleep need not hold in an earlier one
             self._rouse_all()
         self.asked, self.now = now, max(self.now, now)
@@ -542,8 +541,7 @@ class LearnedWhittle(RankedPolicy):
         Maximum ages are not considered.
         """
         chosen = self._fresh(ids)
-        moments = np.asarray(now, np.float64)
-        when = float(moments) if moments.ndim == 0 else moments
+        when = np.broadcast_to(np.asarray(now, np.float64), chosen.shape)
         return self.mind.index(chosen, self.desk.since[chosen], when, self.tick)
 
     def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
@@ -625,8 +623,8 @@ class LearnedWhittle(RankedPolicy):
         """Go on with sources as `rows` gave them; which of the rows could be used.
 
         `last` is the time of the last successful crawl (NaN or -inf for never), `visited` whether there was one: where
-        there was none, `last` is since when the source is known. A row of another layout is not used: its source is
-        known to have been crawled, and nothing more.
+        there was none, `last` is since when the source is known. A row of an unknown layout is not used: its source
+        is known to have been crawled, and nothing more.
         """
         chosen, desk = self._known(ids), self.desk
         when = np.array(np.broadcast_to(np.asarray(last, np.float64), chosen.shape))
@@ -641,7 +639,7 @@ class LearnedWhittle(RankedPolicy):
         desk.last[mine] = desk.since[mine] = when[crawled]
         self._admit()
         used = self.mind.load_rows(chosen, rows, np.where(crawled, when, self.now))
-        self.mind.know(mine)
+        self.mind.know(mine, when[crawled])
         self._land(mine)
         self.stale = True
         return used
@@ -667,19 +665,31 @@ class LearnedWhittle(RankedPolicy):
             if told["layout"] not in READABLE or told["objective"] != self.objective:
                 return False
             self.mind.load_shared(told["mind"])
-            self.newcomers.credit = float(told["credit"])
-            self.mark = int(told["mark"])
+            self.newcomers.credit = float(told.get("credit", 0.0))
+            self.mark = int(told.get("mark", 0))
             self.paid, elapsed = told.get("pace", (0.0, 0.0))
             self.paid_since = self.now - float(elapsed)
             if self.max_age is not None and self.rounds > 0.0:
                 self.floor = max(self.max_age, float(told.get("floor", 0.0)))
             self.price = math.nan if told["price"] is None else float(told["price"])
-        except (msgspec.DecodeError, KeyError, TypeError, IndexError, ValueError):
+        except (msgspec.DecodeError, KeyError, TypeError, IndexError, ValueError, AttributeError):
+            self.mind.forget_laws()
             return False
         self.stale = True
         return True
 
     # -- inside
+
+    def _setting(self) -> Setting:
+        return Setting(
+            now=self.now,
+            objective=self.objective,
+            half_life=self.half_life,
+            memory=self.memory,
+            span=self.rates,
+            act=self.act,
+            random=self.random,
+        )
 
     def _admit(self) -> None:
         """Bring sources added since the last call into the queue of newcomers, or, with a past, into the ranking."""
@@ -759,8 +769,8 @@ def successful(visits: Visits) -> Visits:
     return Visits(**kept)
 
 
-def _or_default(name: str, given: npt.ArrayLike, default: float) -> FloatArray:
-    """Times > 0 or inf, with the default for NaN."""
+def _or_default(name: str, given: npt.ArrayLike, high: float = math.inf) -> FloatArray:
+    """Times > 0, NaN for the usual one."""
     times = np.asarray(given, np.float64)
-    checked(name, np.where(np.isnan(times), 1.0, times), "> 0, inf, or NaN for the usual one", open_low=True)
-    return np.where(np.isnan(times), default, times)
+    checked(name, np.where(np.isnan(times), 1.0, times), "> 0, or NaN for the usual one", open_low=True, high=high)
+    return times

@@ -81,6 +81,7 @@ class Awake:
         if len(ids) > MANY:
             self._forget_order()
             self._horizon = _AWAKE
+            return
         for time, source in zip(until.tolist(), ids.tolist(), strict=True):
             if time < self._horizon:
                 heapq.heappush(self._late, (time, source))

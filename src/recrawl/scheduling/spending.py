@@ -95,6 +95,8 @@ def _few(
         lowest = end
         taken[count] = best
         count += 1
+    if count == len(ids) and budget - spent + ROUNDING >= cheapest:
+        end = -np.inf
     return taken[:count], lowest, end
 
 

@@ -88,7 +88,7 @@ class Feeds:
     def index(self, now: float | np.ndarray) -> np.ndarray:
         out = np.empty(self.size)
         times = np.full(self.size, now)
-        rhythm_scan(self.rows, times, self.since, *self.state(), 8 / 24, 1 / 144, 1.2, out)
+        rhythm_scan(self.rows, times, True, self.since, *self.state(), 8 / 24, 1 / 144, 1.2, out)
         return out
 
 

@@ -310,3 +310,10 @@ def test_a_visit_that_says_nothing_leaves_a_feed_as_it_was_believed() -> None:
     policy.observe(Visits(np.array([1]), NOW + HOUR))
     np.testing.assert_array_equal(policy.beliefs([0, 1, 2]).value, before)
     assert policy.index([1], NOW + HOUR)[0] == 0.0
+
+
+def test_a_source_crawled_by_others_has_gathered_nothing_since_before_its_last_crawl() -> None:
+    policy = started(2, half_life=6 * HOUR)
+    policy.load_rows([0, 1], [b"", b"nonsense"], [NOW - 60.0, NOW - HOUR])
+    (fresh, old) = (reason.numbers["items_waiting"] for reason in policy.reasons([0, 1], NOW))
+    assert fresh < old < 1.0
