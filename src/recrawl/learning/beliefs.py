@@ -320,6 +320,8 @@ class CatalogueBeliefs(Columns):
             mine = [k for k in some if len(told[k]) in (size, size + more)]
             places = self._rows(kind, ids[mine])
             model.unpack(places, [told[k][2:size] for k in mine])
+            if isinstance(model, FeedModel):
+                model.looked_at(places, last[mine])  # which has been mended where a clock was ahead
             used[mine] = True
             read = [k for k in mine if more and len(told[k]) == size + more]
             packed = np.frombuffer(b"".join([told[k][size:] for k in read]), self.readers.layout)

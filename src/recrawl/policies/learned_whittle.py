@@ -12,7 +12,6 @@ Sources never crawled wait in a queue of their own with a share of every budget 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
@@ -234,9 +233,9 @@ class LearnedWhittle(RankedPolicy):
         if importance is not None:
             desk.importance[chosen] = checked("importance", importance, "finite and >= 0")
         if half_life is not None:
-            self.mind.half_life[chosen] = _or_default("half_life", half_life, high=sys.float_info.max)
+            self.mind.half_life[chosen] = _or_usual("half_life", half_life, "finite and > 0")
         if max_age is not None:
-            desk.max_age[chosen] = _or_default("max_age", max_age)
+            desk.max_age[chosen] = _or_usual("max_age", max_age, "> 0 or inf")
         if cost is not None:
             here = np.unique(chosen[~desk.removed[chosen]])
             self.whole -= float(desk.cost[here].sum())
@@ -769,8 +768,8 @@ def successful(visits: Visits) -> Visits:
     return Visits(**kept)
 
 
-def _or_default(name: str, given: npt.ArrayLike, high: float = math.inf) -> FloatArray:
-    """Times > 0, NaN for the usual one."""
+def _or_usual(name: str, given: npt.ArrayLike, expected: str) -> FloatArray:
+    """Times as expected, NaN for the usual one."""
     times = np.asarray(given, np.float64)
-    checked(name, np.where(np.isnan(times), 1.0, times), "> 0, or NaN for the usual one", open_low=True, high=high)
+    checked(name, np.where(np.isnan(times), 1.0, times), f"{expected}, or NaN for the usual one", open_low=True)
     return times
