@@ -44,7 +44,7 @@ M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """From glibc's malloc.h."""
 LARGE_BLOCK_BYTES = 128 * 1024
 POOLS = 2
-FLOOR_ROUNDS = 50.0
+FLOOR_ROUNDS = 200.0
 """Sources that were given no maximum age have the usual one, stretched to so many rounds of the catalogue."""
 
 

@@ -9,7 +9,7 @@ WORDS = {
     "policy": "What decides what is fetched next: learned_whittle, or another to compare with (docs/policies.md).",
     "objective": "What a fetch is worth: ephemeral (interest captured), freshness, discovery or changes.",
     "half_life": "Time in which an item loses half its interest, for sources that were given none.",
-    "max_age": "Time after which a source is looked at anyway, as far as 2 % of the budget go; if it was given none.",
+    "max_age": "Time after which a source is looked at anyway, as far as 0.5 % of the budget go; if given none.",
     "cold_start": "Least share of the budget for sources never fetched, while there are any. 0: half; freshness: all.",
     "fetch.user_agent": "Name sent to servers, and looked for in robots.txt; {shard} in it names a shard of a fleet.",
     "fetch.contact": "A URL or mail address added to the User-Agent, so that site owners can write to you.",
