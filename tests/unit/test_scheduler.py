@@ -11,13 +11,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
-from recrawl.policies.remembering import parted
 from recrawl.scheduler import Scheduler
 from recrawl.store.base import Batch
 from recrawl.store.opening import open_store
@@ -631,7 +631,7 @@ class TestPolicies:
         learner = make()
         learner.add_many({key: {} for key in KEYS})
         fetched(learner, clock, 60, published=[])
-        known = learner._decider.memory.rows(range(len(KEYS)))
+        known = learner._decider.policy.beliefs(range(len(KEYS)))
         learner.close()
         timers = make(policy="miniflux")
         assert timers._decider.memory.unread == {"learned_whittle": len(KEYS)}
@@ -640,7 +640,9 @@ class TestPolicies:
         timers.close()
         again = make()
         assert not again._decider.memory.unread
-        assert [parted(row)["learned_whittle"] for row in again._decider.memory.rows(range(len(KEYS)))] == known
+        believed = again._decider.policy.beliefs(range(len(KEYS)))
+        np.testing.assert_allclose(believed.value, known.value, rtol=1e-6)
+        np.testing.assert_allclose(believed.rate, known.rate, rtol=1e-6)
 
 
 class TestExplaining:
