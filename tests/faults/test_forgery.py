@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -70,6 +70,22 @@ def port_of(web: SynthWeb, number: int = 0) -> int:
     return int(web.netlocs[number].rpartition(":")[2])
 
 
+@asynccontextmanager
+async def side_by_side() -> AsyncIterator[tuple[SynthWeb, list[bytes]]]:
+    """A web, and on its port of another address a server nobody may reach; another pair where that port is taken."""
+    for last in (False, False, False, True):
+        async with AsyncExitStack() as stack:
+            web = await stack.enter_async_context(SynthWeb(world_of(["rss"])))
+            try:
+                told = await stack.enter_async_context(inside(port_of(web)))
+            except OSError:
+                if last:
+                    raise
+                continue
+            yield web, told
+            return
+
+
 async def visited(folder: Path, urls: list[str], web: SynthWeb, lookup: Lookup | None = None) -> Account:
     more = {} if lookup is None else {"lookup": lookup}
     transport = HttpTransport(HASTY.fetch, SystemClock(), refusal=only_this_machine, **more)
@@ -81,7 +97,7 @@ def test_addresses_in_the_catalogue_are_checked(tmp_path: Path) -> None:
     urls = list(ADDRESSES)
 
     async def scene() -> tuple[Account, list[bytes]]:
-        async with SynthWeb(world_of(["rss"])) as web, inside(port_of(web)) as told:
+        async with side_by_side() as (web, told):
             urls[0] = f"http://{INSIDE}:{port_of(web)}/"
             urls[1] = web.urls()[0].replace("127.0.0.1", "localhost")
             return await visited(tmp_path, urls, web), told
@@ -95,7 +111,7 @@ def test_addresses_in_the_catalogue_are_checked(tmp_path: Path) -> None:
 
 def test_redirects_of_documents_and_of_robots_txt_are_checked(tmp_path: Path) -> None:
     async def scene() -> tuple[list[set[str]], list[bytes]]:
-        async with SynthWeb(world_of(["rss"])) as web, inside(port_of(web)) as told:
+        async with side_by_side() as (web, told):
             there = f"http://{INSIDE}:{port_of(web)}/secret"
 
             async def answer(request: aiohttp_web.BaseRequest) -> aiohttp_web.Response:
@@ -129,7 +145,7 @@ def test_names_are_looked_up_once_and_that_is_where_the_connection_goes(
         return changes[min(len(asked), len(changes)) - 1]
 
     async def scene() -> tuple[Account, list[bytes]]:
-        async with SynthWeb(world_of(["rss"])) as web, inside(port_of(web)) as told:
+        async with side_by_side() as (web, told):
             url = web.urls()[0].replace("127.0.0.1", "rebinding.example")
             return await visited(tmp_path, [url], web, lookup), told
 
@@ -145,7 +161,7 @@ def test_names_are_looked_up_once_and_that_is_where_the_connection_goes(
 
 def test_a_name_that_is_both_public_and_private_is_reached_where_it_is_public(tmp_path: Path) -> None:
     async def scene() -> tuple[Account, list[bytes]]:
-        async with SynthWeb(world_of(["rss"])) as web, inside(port_of(web)) as told:
+        async with side_by_side() as (web, told):
             url = f"http://both.example:{port_of(web)}{web.world.sources[0].path}"
             return await visited(tmp_path, [url], web, lambda *_: [INSIDE, "127.0.0.1"]), told
 
