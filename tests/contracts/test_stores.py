@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 import postgres
-from recrawl.config import Discovery
+from recrawl.config import Discovery, SourceOptions
 from recrawl.errors import ParameterError, StoreError
 from recrawl.store.base import (
     Batch,
@@ -108,6 +108,17 @@ class TestCatalogue:
             state="paused",
             note="moved from https://b.example/",
             added=12.5,
+            options=SourceOptions(
+                digest="raw",
+                ignore=("nav", "#ad"),
+                ignore_text=(r"\d+ views", "lone"),
+                ignore_noise=False,
+                robots=False,
+                hints=False,
+                interval=7200.0,
+                active_hours=("08:00-18:00 Europe/Berlin",),
+                notify=False,
+            ),
         )
         (added,) = store.add([given])
         kept = store.source(added.id)
@@ -115,6 +126,15 @@ class TestCatalogue:
         assert kept is not None
         assert kept == msgspec.structs.replace(given, id=added.id, revision=kept.revision)
         assert store.source("https://a.example/feed") == kept
+
+    def test_options_are_edited_and_forgotten(self, store: Store) -> None:
+        (id,) = filled(store, 1)
+        for options in (SourceOptions(interval=60.0, ignore_text=("\ud800",)), SourceOptions()):
+            store.edit([Source(id=id, url="u", options=options)])
+            kept = store.source(id)
+            assert kept is not None
+            assert kept.options.interval == options.interval
+            assert len(kept.options.ignore_text) == len(options.ignore_text)
 
     def test_ids_start_at_one_and_are_never_used_again(self, store: Store) -> None:
         assert filled(store, 3) == [1, 2, 3]

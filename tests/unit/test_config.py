@@ -22,7 +22,7 @@ def settings_of(struct=Config, table=""):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from settings_of(field.type, f"{table}{field.name}.")
         else:
-            yield table + field.name, field.default
+            yield table + field.name, {} if field.name == "tags" else field.default
 
 
 @pytest.fixture

@@ -19,10 +19,13 @@ from recrawl.config.settings import (
     Scope,
     Web,
 )
+from recrawl.config.source_options import Defaults, Effective, SourceOptions, TagSettings, effective
 
 __all__ = [
     "Config",
+    "Defaults",
     "Discovery",
+    "Effective",
     "Fetching",
     "HintSwitches",
     "ObjectiveName",
@@ -32,7 +35,10 @@ __all__ = [
     "QuietHours",
     "Retention",
     "Scope",
+    "SourceOptions",
+    "TagSettings",
     "Web",
+    "effective",
     "load",
     "quiet_until",
 ]

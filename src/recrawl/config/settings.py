@@ -12,6 +12,7 @@ import msgspec
 
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.quiet import QuietHours
+from recrawl.config.source_options import TagSettings
 from recrawl.units import parse_duration, parse_rate, parse_size
 
 Scope = Literal["url", "host", "domain"]
@@ -196,6 +197,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     retention: Retention = Retention()
     outlets: Outlets = Outlets()
     web: Web = Web()
+    tags: dict[str, TagSettings] = {}
 
     @property
     def newcomers_share(self) -> float:

@@ -53,4 +53,5 @@ WORDS = {
     "web.secure_cookies": "Whether cookies are for https alone even where none is seen; where it is, they are anyway.",
     "web.connections": "Connections to the web page at once, 10 to 100000.",
     "web.connections_per_address": "The same from one address; proxies that are believed are not held to it.",
+    "tags": "What counts for the sources with a tag that say nothing else themselves.",
 }

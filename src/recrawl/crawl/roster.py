@@ -41,7 +41,8 @@ class Packing(Generic[R]):
         self._record = record
         self._names = [field.name for field in fields]
         self._usual = [_usual(field) for field in fields]
-        self._tuples = {place for place, usual in enumerate(self._usual) if isinstance(usual, tuple)}
+        # Of these kinds a decoder makes lists and dicts.
+        self._made = {place: type(usual) for place, usual in enumerate(self._usual) if _is_made(usual)}
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self._names)
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(dict[int, Any]).decode
@@ -58,9 +59,9 @@ class Packing(Generic[R]):
     def unpack(self, packed: bytes, **more: Any) -> R:
         """The record again, with what was left out of it."""
         names, told = self._names, self._decode(packed)
-        for place in self._tuples:
+        for place, kind in self._made.items():
             if place in told:
-                told[place] = tuple(told[place])
+                told[place] = msgspec.convert(told[place], kind)
         return self._record(**{names[place]: value for place, value in told.items()}, **more)
 
 
@@ -68,6 +69,10 @@ def _usual(field: msgspec.structs.FieldInfo) -> Any:
     if field.default_factory is not msgspec.NODEFAULT:
         return field.default_factory()
     return field.default
+
+
+def _is_made(usual: Any) -> bool:
+    return isinstance(usual, tuple | msgspec.Struct)
 
 
 class Roster:

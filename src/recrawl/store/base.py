@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from recrawl.config import Discovery, Retention
+from recrawl.config import Discovery, Retention, SourceOptions
 
 SourceKind = Literal["auto", "feed", "sitemap", "page", "key"]
 SourceState = Literal["active", "paused", "retired"]
@@ -34,6 +34,7 @@ class Source(msgspec.Struct, kw_only=True):
         added: Unix seconds
         wanted: when its owner last asked for a crawl at once, Unix seconds; 0 for never
         memo: what a fetcher of one's own (kind "key") wants to remember about it, in its own words
+        options: what else its owner said of it
         found_on: the site (registrable domain) in whose sitemap index it was found; empty if somebody added it
         revision: grows with every edit of the catalogue, so that a running crawler finds what changed
     """
@@ -55,6 +56,7 @@ class Source(msgspec.Struct, kw_only=True):
     wanted: float = 0.0
     memo: str = ""
     found_on: str = ""
+    options: SourceOptions = SourceOptions()
     revision: int = 0
 
 

@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recrawl.config import SourceOptions
 from recrawl.crawl.roster import SCHEDULE, Roster
 from recrawl.store.base import Progress, Source
 
@@ -34,6 +35,13 @@ SOURCES = st.builds(
     wanted=TIMES,
     memo=TEXTS,
     found_on=TEXTS,
+    options=st.builds(
+        SourceOptions,
+        ignore=st.lists(TEXTS, max_size=2).map(tuple),
+        robots=st.none() | st.booleans(),
+        interval=st.none() | st.floats(1.0, 1e6),
+        active_hours=st.lists(TEXTS, max_size=2).map(tuple),
+    ),
     revision=st.integers(0, 2**40),
 )
 PROGRESS = st.builds(

@@ -11,6 +11,7 @@ import pytest
 
 import postgres
 from recrawl.cli import run
+from recrawl.config import SourceOptions
 from recrawl.errors import StoreError
 from recrawl.store.base import (
     Batch,
@@ -51,7 +52,13 @@ def filled(store: Store, sources: int = 5) -> None:
     tags = [("a\0b", "x"), ("x",), (), ("x" * 5000,), ("é",)]
     store.add(
         [
-            Source(url=f"https://{k}.example/\ufffe", tags=tags[k % 5], headers={"A": "b"}, importance=k / 3)
+            Source(
+                url=f"https://{k}.example/\ufffe",
+                tags=tags[k % 5],
+                headers={"A": "b"},
+                importance=k / 3,
+                options=SourceOptions(interval=k + 1.0, ignore=("nav",)),
+            )
             for k in range(sources)
         ]
     )

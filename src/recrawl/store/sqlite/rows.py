@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from recrawl.config import SourceOptions
 from recrawl.store.base import Crawl, Progress, Source
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
 _NAN = float("nan")
+USUAL = SourceOptions()
+"""Nothing was said."""
 
 
 def names(record: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -104,7 +108,8 @@ def source_of(row: Row) -> Source:
         wanted=row[14] or 0.0,
         memo=row[15],
         found_on=row[16],
-        revision=row[17],
+        options=options_of(row[17]) if row[17] else USUAL,
+        revision=row[18],
     )
 
 
@@ -127,8 +132,20 @@ def source_row(source: Source, revision: int) -> Row:
         source.wanted,
         source.memo,
         source.found_on,
+        options_text(source.options),
         revision,
     )
+
+
+@lru_cache(maxsize=1000)
+def options_of(text: str) -> SourceOptions:
+    """From its JSON; many sources say the same."""
+    return msgspec.json.decode(text, type=SourceOptions)
+
+
+def options_text(options: SourceOptions) -> str:
+    """As JSON; empty if nothing was said."""
+    return "" if options == USUAL else json.dumps(msgspec.to_builtins(mended(options)))
 
 
 def mended(value: T) -> T:
