@@ -11,7 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recrawl import errors as errors
     from recrawl import policies as policies
+    from recrawl.crawl.reports import Answer as Answer
+    from recrawl.errors import ContractError as ContractError
+    from recrawl.errors import MissingExtraError as MissingExtraError
+    from recrawl.errors import ParameterError as ParameterError
+    from recrawl.errors import RecrawlError as RecrawlError
+    from recrawl.errors import StoreError as StoreError
+    from recrawl.errors import StoreFullError as StoreFullError
+    from recrawl.errors import StoreTakenError as StoreTakenError
+    from recrawl.errors import StoreVersionError as StoreVersionError
     from recrawl.kernels.continuous_index import continuous_index as continuous_index
     from recrawl.kernels.continuous_index import crossing_age as crossing_age
     from recrawl.kernels.price import relaxed_bound as relaxed_bound
@@ -28,13 +38,23 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Answer": "recrawl.crawl.reports",
     "Calendar": "recrawl.scheduling.calendar",
+    "ContractError": "recrawl.errors",
     "GroupedPages": "recrawl.sim.grouped_pages",
+    "MissingExtraError": "recrawl.errors",
+    "ParameterError": "recrawl.errors",
+    "RecrawlError": "recrawl.errors",
     "Scheduler": "recrawl.scheduler",
     "Sources": "recrawl.records",
+    "StoreError": "recrawl.errors",
+    "StoreFullError": "recrawl.errors",
+    "StoreTakenError": "recrawl.errors",
+    "StoreVersionError": "recrawl.errors",
     "Visits": "recrawl.records",
     "continuous_index": "recrawl.kernels.continuous_index",
     "crossing_age": "recrawl.kernels.continuous_index",
+    "errors": "recrawl",
     "policies": "recrawl",
     "relaxed_bound": "recrawl.kernels.price",
     "simulate": "recrawl.sim.runs",

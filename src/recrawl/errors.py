@@ -4,7 +4,7 @@
 
     RecrawlError                     anything a caller may want to catch as ours
     ├── ParameterError (ValueError)  an argument is wrong: which, where, what was expected
-    ├── ContractError                a policy broke the rules every policy follows
+    ├── ContractError                a rule between caller and called was broken: which, and what to do
     ├── OutputError                  the place to write to cannot be written to
     ├── ConfigError                  a settings file is wrong: which file, which line
     ├── StoreError                   the store cannot be opened, read or written: why, and what to do
@@ -33,13 +33,15 @@ class ParameterError(RecrawlError, ValueError):
     def __init__(self, argument: str, expected: str, got: object, element: tuple[int, ...] | None = None) -> None:
         self.argument = argument
         self.expected = expected
+        self.got = got
         self.element = element
         place = argument if not element else f"{argument}[{', '.join(map(str, element))}]"
         super().__init__(f"{place} must be {expected}, got {got}")
 
 
 class ContractError(RecrawlError):
-    """A policy returned something the policy contract forbids (too many ids, an id twice, an unknown id)."""
+    """What was asked for cannot be asked for now (a report of a key that is not in flight, anything of a scheduler that
+    is closed), or a policy returned what the policy contract forbids (too many ids, an id twice, an unknown id)."""
 
 
 class OutputError(RecrawlError):

@@ -10,7 +10,8 @@ import math
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -18,25 +19,29 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import msgspec
 
+from recrawl.arguments import number, plain, shown, text, whole
 from recrawl.clock import Clock, SystemClock
-from recrawl.config import Config, Politeness
-from recrawl.config.live_policies import LEARNED, live_policy
-from recrawl.config.settings import Scope
+from recrawl.config import Config
+from recrawl.config.live_policies import LEARNED
+from recrawl.config.loading import replaced
+from recrawl.config.settings import ObjectiveName, Scope
 from recrawl.crawl.explanation import Circumstances, Explanation, explain
 from recrawl.crawl.intents import Intent
+from recrawl.crawl.key_terms import checked_terms, key_source, key_text
 from recrawl.crawl.pace import first_wait
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.settling import Settled
-from recrawl.errors import ContractError, ParameterError
+from recrawl.errors import ContractError, ParameterError, StoreError
 from recrawl.store.base import Batch, Crawl, Price, Progress, Source, Store
 from recrawl.store.opening import open_store
 from recrawl.units import parse_duration
-from recrawl.wiring import make_budget, make_decider, owner
+from recrawl.wiring import make_budget, make_decider, make_policy, owner
 
 Moment = float | datetime
+Time = str | float | timedelta
 P = ParamSpec("P")
 T = TypeVar("T")
 ACCOUNTS_S = 60.0
@@ -45,16 +50,15 @@ ASK_AGAIN_S = 1.0
 """After so long it is worth asking what is due again, whatever is known of holds."""
 EXPLAINED = 10
 """Fetches an explanation looks back on."""
-TERMS = ("importance", "half_life", "max_age", "cost", "tags", "memo")
-"""What may be said about a key."""
 
 
 def _locked(method: Callable[Concatenate[Scheduler, P], T]) -> Callable[Concatenate[Scheduler, P], T]:
-    """Keep another thread's `flush` from looking meanwhile."""
+    """One thread at a time, and nobody once it is closed."""
 
     @wraps(method)
     def guarded(self: Scheduler, /, *args: P.args, **kwargs: P.kwargs) -> T:
         with self._lock:
+            self._require_open()
             return method(self, *args, **kwargs)
 
     return guarded
@@ -99,42 +103,51 @@ class Scheduler:
         budget: str | float = "60/min",
         *,
         policy: str = LEARNED,
-        objective: str = "ephemeral",
-        half_life: str | float = "12h",
-        max_age: str | float = "30d",
-        min_interval: str | float = "1s",
+        objective: ObjectiveName = "ephemeral",
+        half_life: Time = "12h",
+        max_age: Time = "30d",
+        min_interval: Time = "1s",
         burst: float | None = None,
         scope: Scope = "url",
         parallel_per_host: int = 1,
-        write_every: str | float = 0.0,
+        write_every: Time = 0.0,
         clock: Clock | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
-        politeness = Politeness(
-            scope=scope, delay="0s", min_interval=str(min_interval), parallel_per_host=parallel_per_host
+        self._config = _settings(
+            budget=plain(budget),
+            burst="" if burst is None else plain(burst),
+            policy=policy,
+            objective=objective,
+            half_life=half_life,
+            max_age=max_age,
+            min_interval=min_interval,
+            scope=scope,
+            parallel_per_host=plain(parallel_per_host),
         )
-        self._config = msgspec.convert(
-            {
-                "budget": str(budget),
-                "burst": "" if burst is None else str(burst),
-                "policy": policy,
-                "objective": objective,
-                "half_life": str(half_life),
-                "max_age": str(max_age),
-                "politeness": politeness,
-            },
-            Config,
-            from_attributes=True,
-        )
-        live_policy("policy", policy)
         self._write_every_s = parse_duration("write_every", write_every)
-        purse = Purse(make_budget(self._config), self.clock)
-        self._store = open_store(str(store)) if isinstance(store, str | Path) else store
-        now = self.clock.now()
-        self._store.claim(owner(), now)
+        make_policy(self._config)  # its options are checked before anybody's store is touched
+        self._purse = Purse(make_budget(self._config), self.clock)
+        self._lock, self._writing = threading.RLock(), threading.Lock()
+        """The first for everything but the store, so that writing may go on in another thread; the second for that."""
+        self._closed = False
+        self._store = _opened(store)
+        try:
+            self._store.claim(owner(), self.clock.now())
+            try:
+                self._begin(self.clock.now())
+            except BaseException:
+                self._store.release()
+                raise
+        except BaseException:
+            if self._store is not store:
+                self._store.close()
+            raise
+
+    def _begin(self, now: float) -> None:
+        """Go on where the store, which is ours now, left off."""
         leave_settings(self._store, self._config)
-        self._purse = purse
-        self._slots = Slots(politeness, now, random.Random())
+        self._slots = Slots(self._config.politeness, now, random.Random())
         self._revision = self._store.revision()
         self._decider = make_decider(self._config, self._store, self._slots, now)
         self._flying: dict[str, Intent] = {}
@@ -146,9 +159,11 @@ class Scheduler:
         self._waiting_since = now
         self._unscheduled: list[int] = []
         """The policy's numbers of the last of them, which the decider has yet to write down."""
-        self._lock, self._writing = threading.RLock(), threading.Lock()
-        """The first for everything but the store, so that writing may go on in another thread; the second for that."""
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ContractError("the scheduler is closed: make a new one over the same store")
 
     # -- the catalogue
 
@@ -157,8 +172,8 @@ class Scheduler:
         key: str,
         *,
         importance: float = 1.0,
-        half_life: str | float | None = None,
-        max_age: str | float | None = None,
+        half_life: Time | None = None,
+        max_age: Time | None = None,
         cost: float = 1.0,
         tags: Sequence[str] = (),
         memo: str = "",
@@ -176,7 +191,10 @@ class Scheduler:
 
         Terms left out are the usual ones for a new key, and stay as they are for one that is there.
         """
-        wanted = [self._line(key, terms) for key, terms in keys.items()]
+        if not isinstance(keys, Mapping):
+            raise ParameterError("keys", "a dictionary of terms by key, such as {'https://…': {}}", shown(keys))
+        now = self.clock.now()
+        wanted = [key_source(key, terms, now) for key, terms in keys.items()]
         added = self._store.add(wanted)
         ids = [each.id for each in added]
         there = {line.id: line for line in self._store.sources(ids=ids)}
@@ -188,39 +206,23 @@ class Scheduler:
                 edits.append(there[each.id])
         if edits:
             self._store.edit(edits)
-        self._decider.admit([there[number] for number in ids], self.clock.now(), self._store.progress(ids))
+        self._decider.admit([there[each] for each in ids], now, self._store.progress(ids))
         self._tried = None
         return {line.url: each.new for line, each in zip(wanted, added, strict=True)}
 
     def check(self, terms: Mapping[str, Any]) -> None:
         """ParameterError if `add_many` would refuse these terms."""
-        self._line("", terms)
-
-    def _line(self, key: str, terms: Mapping[str, Any]) -> Source:
-        for name in terms:
-            if name not in TERMS:
-                raise ParameterError("terms", f"some of {', '.join(TERMS)}", repr(name))
-        line = Source(url=str(key), kind="key", added=self.clock.now())
-        for name in ("importance", "cost"):
-            number = terms.get(name, 1.0)
-            if not isinstance(number, int | float) or isinstance(number, bool) or not 0.0 < number < math.inf:
-                raise ParameterError(name, "a finite number > 0", number)
-            setattr(line, name, float(number))
-        for name in ("half_life", "max_age"):
-            time = terms.get(name)
-            setattr(line, name, None if time is None else parse_duration(name, time))
-        line.tags, line.memo = tuple(map(str, terms.get("tags", ()))), str(terms.get("memo", ""))
-        return line
+        checked_terms(terms)
 
     @_locked
     def remove(self, key: str) -> bool:
         """Forget a key; whether it was there."""
-        line = self._store.source(str(key))
+        line = self._store.source(key_text(key))
         if line is None:
             return False
         self._store.remove([line.id])
         self._decider.dismiss([line.id])
-        intent = self._flying.pop(str(key), None)
+        intent = self._flying.pop(key, None)
         if intent is not None:
             self._decider.give_back([intent], self.clock.now())
         return True
@@ -239,21 +241,22 @@ class Scheduler:
         self._tried = None
         return True
 
+    @_locked
     def source(self, key: str) -> Source | None:
         """What is said about a key, its memo included; None for one that is not there."""
-        number = self._decider.number(str(key))
+        number = self._decider.number(key_text(key))
         return None if number is None else self._decider.source(number)
 
     @_locked
     def progress(self, key: str) -> Progress | None:
         """What fetching a key has led to so far, its validators included; None for one that is not there."""
-        number = self._decider.number(str(key))
+        number = self._decider.number(key_text(key))
         return None if number is None else self._decider.progress(number)
 
     @_locked
     def explain(self, key: str) -> Explanation:
         """Why and when a key is handed out, in the very numbers it is ranked by; `why` is all of it in a sentence."""
-        number = self._decider.number(str(key))
+        number = self._decider.number(key_text(key))
         if number is None:
             raise ContractError(f"{key!r} is not in the catalogue: add it first")
         now, decider, config = self.clock.now(), self._decider, self._config
@@ -286,7 +289,12 @@ class Scheduler:
 
     @_locked
     def due(self, limit: int | None = None) -> list[str]:
-        """The keys to fetch now, most wanted first, as far as the budget goes; empty if it is to be waited."""
+        """The keys to fetch now, most wanted first, as far as the budget goes; empty if it is to be waited.
+
+        `limit` is the most that are handed out.
+        """
+        if limit is not None and whole("limit", limit) == 0:
+            return []
         now, dearest = self.clock.now(), self._decider.dearest()
         self._purse.make_room(dearest)
         available = self._purse.available()
@@ -302,9 +310,11 @@ class Scheduler:
         self._flying.update((intent.source.url, intent) for intent in intents)
         return [intent.source.url for intent in intents]
 
+    @_locked
     def wait_s(self, requests: float = 1.0) -> float:
         """Seconds until there may be something due: the budget allows so many requests, and nothing known holds
         every key; 0 for now, inf if a report or a new key has to come first."""
+        requests = number("requests", requests, "a finite number >= 0")
         available = self._purse.available()
         if available < requests:
             return self._purse.wait_s(requests)
@@ -326,8 +336,10 @@ class Scheduler:
             held = min(held, self._purse.wait_s(min(self._tried + 1.0, dearest)))
         return held
 
+    @_locked
     def spend(self, requests: float = 1.0) -> bool:
         """Pay for a request beyond the fetch itself (a redirect, a retry); False if the budget has nothing left."""
+        requests = number("requests", requests, "a finite number >= 0")
         if self._purse.available() < requests:
             return False
         self._purse.spend(requests)
@@ -341,22 +353,25 @@ class Scheduler:
         that doubles; after a 403 only if there is one. Seconds for which it is held, 0 if it is not. Hosts no key
         belongs to are not looked at.
         """
-        if not self._decider.visits_host(str(key)):
+        status = whole("status", status, low=100, high=999)
+        asked = None if retry_after is None else text("retry_after", retry_after, "the text of a header, or None")
+        if not self._decider.visits_host(key_text(key)):
             return 0.0
-        now, scope = self.clock.now(), self._slots.key_of(str(key))
-        self._slots.answered(scope, status, retry_after, now)
+        now, scope = self.clock.now(), self._slots.key_of(key)
+        self._slots.answered(scope, status, asked, now)
         until, _ = self._slots.held(scope, now)
         if until <= now:
             return 0.0
-        self._decider.heed(str(key), now)
+        self._decider.heed(key, now)
         self._free_at(until)
         self._waiting.holds += self._slots.drain_holds()
         return until - now
 
+    @_locked
     def held_s(self, key: str) -> float:
         """Seconds for which the host of a key (with `scope="url"`: the key itself) is to be left alone; 0 for none."""
         now = self.clock.now()
-        return max(self._slots.held(self._slots.key_of(str(key)), now)[0] - now, 0.0)
+        return max(self._slots.held(self._slots.key_of(key_text(key)), now)[0] - now, 0.0)
 
     def report(
         self,
@@ -370,7 +385,7 @@ class Scheduler:
         failed: bool = False,
         refused: bool = False,
         gone: bool = False,
-        hold: str | float | None = None,
+        hold: Time | None = None,
         error: str = "",
         answer: Answer = NO_ANSWER,
     ) -> Crawl:
@@ -390,35 +405,19 @@ class Scheduler:
             hold: do not hand the key out for so long (Retry-After)
             answer: what to keep of the requests
         """
-        intent = self._flying.get(str(key))
-        if intent is None:
-            raise ContractError(f"{key!r} was not handed out by due(), or was reported before")
-        now, terms = self.clock.now(), self._decider.terms
-        wait = None if hold is None else parse_duration("hold", hold)
-        if failed or refused or gone:
-            reason = error or "the fetch failed"
-            failure = Failure(error=reason, refused=refused, gone=gone, hold_s=wait, answer=answer)
-            settled = settle_failure(intent, failure, now, terms)
-        else:
-            told = Report(
-                changed=changed,
-                digest=digest,
-                published=None if published is None else [_seconds(moment) for moment in published],
-                new=new,
-                listed=None if listed is None else [(name, _when(moment)) for name, moment in listed],
-                hold_s=wait,
-                answer=answer,
-            )
-            settled = settle_report(intent, told, now, terms)
-        crawl = self._settle(intent, settled, now)
-        if now - self._waiting_since >= self._write_every_s:
+        failure = Failure.told(failed=failed, refused=refused, gone=gone, error=error, hold=hold, answer=answer)
+        told = Report.told(
+            changed=changed, digest=digest, published=published, new=new, listed=listed, hold=hold, answer=answer
+        )
+        crawl = self._take(key_text(key), failure or told)
+        if self.clock.now() - self._waiting_since >= self._write_every_s:
             self.flush()
         return crawl
 
     @_locked
     def release(self, key: str) -> None:
         """A key was not fetched after all: it is as wanted as before. What it cost is not given back."""
-        intent = self._flying.pop(str(key), None)
+        intent = self._flying.pop(key_text(key), None)
         if intent is not None:
             self._decider.give_back([intent], self.clock.now())
             self._tried = None
@@ -441,9 +440,10 @@ class Scheduler:
         return len(self._waiting.settlements)
 
     def flush(self) -> None:
-        """Write what waits to be written. May be called from another thread than everything else."""
+        """Write what waits to be written. Other threads may go on meanwhile."""
         with self._writing:
             with self._lock:
+                self._require_open()
                 self._write_down()
                 batch, self._waiting = self._waiting, Batch()
                 self._waiting_since = self.clock.now()
@@ -455,14 +455,23 @@ class Scheduler:
                 raise
 
     def close(self) -> None:
-        """Give keys in flight back, write what is left to write, and let others have the store."""
-        for key in list(self._flying):
-            self.release(key)
-        self._keep_accounts(self.clock.now())
+        """Give keys in flight back, write what is left to write, and let others have the store.
+
+        Once is enough, and twice is no error. Everything else asked of it then is a ContractError, but for its
+        properties, `len` and `in`, which answer as of the end.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            for key in list(self._flying):
+                self.release(key)
+            self._keep_accounts(self.clock.now())
         try:
             self.flush()
         finally:
-            self._store.release()
+            self._closed = True
+            with suppress(StoreError):
+                self._store.release()
             self._store.close()
 
     def __enter__(self) -> Self:
@@ -476,6 +485,17 @@ class Scheduler:
     # -- what a report leads to
 
     @_locked
+    def _take(self, key: str, told: Report | Failure) -> Crawl:
+        intent = self._flying.get(key)
+        if intent is None:
+            raise ContractError(f"{key!r} was not handed out by due(), or was reported before")
+        now, terms = self.clock.now(), self._decider.terms
+        if isinstance(told, Failure):
+            settled = settle_failure(intent, told, now, terms)
+        else:
+            settled = settle_report(intent, told, now, terms)
+        return self._settle(intent, settled, now)
+
     def _settle(self, intent: Intent, settled: Settled, now: float) -> Crawl:
         del self._flying[intent.source.url]
         (settlement,) = self._decider.take_in([intent.number], [settled], now)
@@ -526,11 +546,24 @@ def _joined(first: Batch, then: Batch) -> Batch:
     )
 
 
-def _when(moment: Moment | None) -> float | None:
-    return None if moment is None else _seconds(moment)
+def _settings(**said: Any) -> Config:
+    """The settings of `recrawl.toml` that these arguments mean; ParameterError by the name of the argument."""
+    tables = {name: f"politeness.{name}" for name in ("scope", "min_interval", "parallel_per_host")}
+    for name in ("half_life", "max_age", "min_interval"):
+        seconds = parse_duration(name, said[name])
+        said[name] = said[name] if isinstance(said[name], str) else str(seconds)
+    given = {tables.get(name, name): value for name, value in said.items()}
+    try:
+        return replaced(Config(), {"politeness.delay": "0s", **given})
+    except ParameterError as error:
+        raise ParameterError(error.argument.rpartition(".")[2], error.expected, error.got, error.element) from None
 
 
-def _seconds(moment: Moment) -> float:
-    if isinstance(moment, datetime):
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    return float(moment)
+def _opened(store: Any) -> Store:
+    """The store meant."""
+    if isinstance(store, str | Path):
+        return open_store(str(store))
+    if not (hasattr(store, "claim") and hasattr(store, "commit")):
+        raise ParameterError("store", "a path, the address of a store, or an open one", shown(store))
+    opened: Store = store
+    return opened

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import timedelta
 
+from recrawl.arguments import meant, plain, shown
 from recrawl.errors import ParameterError
 
-SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0,
-           "w": 604800.0, "week": 604800.0}  # fmt: skip
+SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "m": 60.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0,
+           "d": 86400.0, "day": 86400.0, "w": 604800.0, "week": 604800.0}  # fmt: skip
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 LONGEST = 200
 """Characters of a time."""
@@ -34,30 +36,41 @@ def whole_number(text: str, most: int) -> int | None:
     return min(int(digits), most) if len(digits) <= len(str(most)) else most
 
 
-def parse_duration(argument: str, text: str | float) -> float:
-    """Seconds in `90s`, `15m`, `6h`, `7d`, `2w`, `1h30m`; a bare number is seconds.
+def parse_duration(argument: str, text: str | float | timedelta) -> float:
+    """Seconds in `90s`, `15m`, `6h`, `7d`, `2w`, `1h30m`; a bare number is seconds. A timedelta is a time too.
 
     >>> parse_duration("half_life", "6h"), parse_duration("half_life", "1h30m"), parse_duration("half_life", 90)
     (21600.0, 5400.0, 90.0)
     """
-    expected = "a time such as 90s, 15m, 6h, 7d or 2w"
-    if isinstance(text, (int, float)) and not isinstance(text, bool):
-        seconds = float(text)
+    given, hint = plain(text), ""
+    if isinstance(given, timedelta):
+        seconds = given.total_seconds()
+    elif isinstance(given, (int, float)) and not isinstance(given, bool):
+        seconds = float(given) if abs(given) < 1e300 else math.inf
     else:
-        parts = _PART.findall(str(text)) if len(str(text)) <= LONGEST else []
-        bare = _NUMBER_AND_UNIT.fullmatch(str(text).strip())
-        if bare and not bare[2]:
-            seconds = float(bare[1])
-        elif parts and "".join(a + b for a, b in parts).lower() == re.sub(r"\s", "", str(text)).lower():
-            try:
-                seconds = sum(float(a) * (0.001 if b.lower() == "ms" else SECONDS[_singular(b)]) for a, b in parts)
-            except KeyError as error:
-                raise ParameterError(argument, expected, repr(text)) from error
-        else:
-            raise ParameterError(argument, expected, repr(text))
+        seconds, hint = _read_duration(given) if isinstance(given, str) else (math.nan, "")
     if not 0.0 <= seconds < math.inf:
-        raise ParameterError(argument, expected, repr(text))
+        raise ParameterError(argument, "a time such as 90s, 15m, 6h, 7d or 2w", shown(text) + hint)
     return seconds
+
+
+def _read_duration(text: str) -> tuple[float, str]:
+    """Seconds in a text, NaN if it is no time, and then which unit may be meant."""
+    if len(text) > LONGEST:
+        return math.nan, ""
+    bare = _NUMBER_AND_UNIT.fullmatch(text.strip())
+    if bare and not bare[2]:
+        return float(bare[1]), ""
+    parts = _PART.findall(text)
+    if not parts or "".join(a + b for a, b in parts).lower() != re.sub(r"\s", "", text).lower():
+        return math.nan, ""
+    seconds = 0.0
+    for amount, unit in parts:
+        size = 0.001 if unit.lower() == "ms" else SECONDS.get(_singular(unit))
+        if size is None:
+            return math.nan, meant(unit, SECONDS)
+        seconds += float(amount) * size
+    return seconds, ""
 
 
 def parse_rate(argument: str, text: str | float) -> float:
@@ -72,9 +85,9 @@ def parse_rate(argument: str, text: str | float) -> float:
         seconds = 1.0 if not per else parse_duration(argument, per if per.strip()[:1].isdigit() else f"1{per.strip()}")
         rate = float(amount) / seconds
     except (ValueError, ZeroDivisionError) as error:
-        raise ParameterError(argument, expected, repr(text)) from error
+        raise ParameterError(argument, expected, shown(text)) from error
     if not 0.0 < rate < math.inf:
-        raise ParameterError(argument, expected, repr(text))
+        raise ParameterError(argument, expected, shown(text))
     return rate
 
 
@@ -87,7 +100,7 @@ def parse_size(argument: str, text: str | int) -> int:
     found = _NUMBER_AND_UNIT.fullmatch(str(text).strip())
     size = float(found[1]) * BYTES.get(found[2].lower(), math.nan) if found else math.nan
     if not math.isfinite(size):
-        raise ParameterError(argument, "a size such as 512KB, 10MB or 1GB", repr(text))
+        raise ParameterError(argument, "a size such as 512KB, 10MB or 1GB", shown(text))
     return int(size)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
+from recrawl.arguments import meant, shown
 from recrawl.errors import ParameterError
 
 LEARNED = "learned_whittle"
@@ -30,9 +29,8 @@ def live_policy(argument: str, text: str) -> str:
     >>> live_policy("policy", "miniflux:filled")
     'miniflux'
     """
-    name = text.partition(":")[0]
+    name = text.partition(":")[0] if isinstance(text, str) else text
     if name not in LIVE_POLICIES:
-        near = get_close_matches(name.lower().replace("-", "_"), LIVE_POLICIES)
-        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise ParameterError(argument, f"one that can run live ({', '.join(LIVE_POLICIES)})", f"{name!r}{meant}")
+        expected = f"one that can run live ({', '.join(LIVE_POLICIES)})"
+        raise ParameterError(argument, expected, shown(name) + meant(name, LIVE_POLICIES))
     return name

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from recrawl.config.checks import NUMBERS_ALLOWED, check
+from recrawl.arguments import meant
+from recrawl.config.checks import NUMBERS_ALLOWED, RULES, check
 from recrawl.config.lines import lines_of
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
@@ -179,19 +180,26 @@ def _mistyped(error: msgspec.ValidationError, document: Any) -> ParameterError:
     name = ".".join(step for step in steps if isinstance(step, str))
     expected = re.match(r"Expected `([^`]*)`", message)
     kind = expected[1].partition(" | ")[0] if expected else ""
-    return ParameterError(name, _KINDS.get(kind, _choices(name)), _shown(name, got), element or None)
+    if name in (*NUMBERS_ALLOWED, "policy"):
+        try:
+            RULES[name](name, got)
+        except ParameterError as better:
+            return better
+    choices = _choices(name)
+    wanted = f"one of {', '.join(choices)}" if choices else _KINDS.get(kind, "of another kind")
+    return ParameterError(name, wanted, _shown(name, got) + meant(got, choices), element or None)
 
 
-def _choices(name: str) -> str:
-    """The values a setting of words may have."""
-    from typing import get_args
+def _choices(name: str) -> list[str]:
+    """The values a setting of words may have; none for others."""
+    from typing import Literal, get_args, get_origin
 
     *tables, key = name.split(".")
     struct: Any = Config
     for table in tables:
         struct = _types(struct)[table]
     annotation = _types(struct)[key]
-    return "one of " + ", ".join(map(str, get_args(annotation)))
+    return [str(choice) for choice in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 
 def _types(struct: type[msgspec.Struct]) -> dict[str, Any]:

@@ -9,15 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
+from recrawl.arguments import flag, moment, number, several, shown, text, whole
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms
 from recrawl.crawl.settling import REFUSED_S, Lesson, Settled, blind_worth, dated_worth
 from recrawl.crawl.validators import usable
+from recrawl.errors import ParameterError
 from recrawl.learning.censoring import missed_items
 from recrawl.store.base import Crawl, Outcome, Progress, Settlement, item_key, keys_in, packed
+from recrawl.units import parse_duration
+
+TIMES = "a list of times, each in Unix seconds or a datetime"
+MOST_NEW = 10**9
+"""New items one fetch may bring."""
+PAIRS = "a list of pairs of name and time, such as [('guid', 1763200000.0), ('other', None)]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +47,15 @@ class Answer:
     etag: str = ""
     modified: str = ""
     revalidated: bool = False
+
+    def __post_init__(self) -> None:
+        expected = "a finite number >= 0"
+        for name, least in (("status", 0), ("size", 0), ("requests", 0)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), low=least))
+        object.__setattr__(self, "elapsed_s", number("elapsed_s", self.elapsed_s, expected))
+        for name in ("etag", "modified"):
+            text(name, getattr(self, name))
+        object.__setattr__(self, "revalidated", flag("revalidated", self.revalidated))
 
 
 NO_ANSWER = Answer()
@@ -64,6 +82,37 @@ class Report:
     hold_s: float | None = None
     answer: Answer = NO_ANSWER
 
+    @classmethod
+    def told(
+        cls, *, changed: Any, digest: Any, published: Any, new: Any, listed: Any, hold: Any, answer: Any
+    ) -> Report:
+        """A report as callers give it; ParameterError names what is wrong with it."""
+        times = None if published is None else several("published", published, TIMES)
+        return cls(
+            changed=None if changed is None else flag("changed", changed),
+            digest=text("digest", digest),
+            published=None if times is None else [moment("published", each, (k,)) for k, each in enumerate(times)],
+            new=whole("new", new, high=MOST_NEW),
+            listed=None if listed is None else _named_times(listed),
+            hold_s=None if hold is None else parse_duration("hold", hold),
+            answer=_an_answer(answer),
+        )
+
+
+def _named_times(listed: Any) -> list[tuple[str, float | None]]:
+    named: list[tuple[str, float | None]] = []
+    for place, pair in enumerate(several("listed", listed, PAIRS)):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ParameterError("listed", "a pair of name and time", shown(pair), (place,))
+        named.append((pair[0], None if pair[1] is None else moment("listed", pair[1], (place,))))
+    return named
+
+
+def _an_answer(answer: Any) -> Answer:
+    if not isinstance(answer, Answer):
+        raise ParameterError("answer", "a recrawl.Answer", shown(answer))
+    return answer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -74,6 +123,18 @@ class Failure:
     gone: bool = False
     hold_s: float | None = None
     answer: Answer = NO_ANSWER
+
+    @classmethod
+    def told(cls, *, failed: Any, refused: Any, gone: Any, error: Any, hold: Any, answer: Any) -> Failure | None:
+        """A failure as callers give it, None if nothing failed; ParameterError names what is wrong with it."""
+        said = [flag(name, each) for name, each in (("failed", failed), ("refused", refused), ("gone", gone))]
+        reason = text("error", error)
+        hold_s = None if hold is None else parse_duration("hold", hold)
+        if not any(said):
+            return None
+        return cls(
+            error=reason or "the fetch failed", refused=said[1], gone=said[2], hold_s=hold_s, answer=_an_answer(answer)
+        )
 
 
 @dataclass(slots=True)
