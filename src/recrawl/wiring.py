@@ -14,7 +14,7 @@ import structlog
 
 from recrawl import policies
 from recrawl.clock import Clock, SystemClock
-from recrawl.config import Config
+from recrawl.config import Config, Defaults
 from recrawl.config.live_policies import live_policy
 from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.borders import Borders
@@ -61,6 +61,7 @@ def make_terms(config: Config) -> Terms:
         hints=config.hints,
         ephemeral=config.objective == "ephemeral",
         discovery=config.discovery,
+        defaults=Defaults.of(config),
     )
 
 
@@ -215,7 +216,7 @@ def make_crawler(
         clock=timer,
         outlets=outlets or make_outlets(config, store, timer),
         tempo=tempo or make_tempo(config),
-        reading=Reading(config.pages.digest, config.pages.keep_text_bytes, config.hints),
+        reading=Reading(config.pages.keep_text_bytes, config.hints),
         revision=revision,
         keep=Keep.of(config.retention) if sweeps else None,
     )

@@ -5,7 +5,7 @@ rules, `words` says in one sentence what each setting is for.
 """
 
 from recrawl.config.loading import load
-from recrawl.config.quiet import QuietHours, quiet_until
+from recrawl.config.quiet import QuietHours, active_from, quiet_until
 from recrawl.config.settings import (
     Config,
     Discovery,
@@ -38,6 +38,7 @@ __all__ = [
     "SourceOptions",
     "TagSettings",
     "Web",
+    "active_from",
     "effective",
     "load",
     "quiet_until",

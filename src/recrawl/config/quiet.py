@@ -15,6 +15,8 @@ from recrawl.errors import ParameterError
 
 _WRITTEN = re.compile(r"(\d{1,2}):(\d{2})\s*(?:-|–|to)\s*(\d{1,2}):(\d{2})(?:\s*(\S+))?")
 _DAY_MINUTES = 24 * 60
+DAYS_AHEAD = 4
+"""An hour that one day does not have comes on one of the next."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,23 @@ class QuietHours:
         moment = (end.astimezone() if zone is None else end.replace(tzinfo=zone)).timestamp()
         return max(moment, now)
 
+    def begins(self, now: float) -> float:
+        """The first moment from `now` on that lies in it, Unix seconds."""
+        if self.until(now) is not None:
+            return now
+        zone = self._zone()
+        here = datetime.fromtimestamp(now, UTC).astimezone(zone)
+        midnight = here.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+        for day in range(DAYS_AHEAD):
+            # Wall-clock arithmetic, as above: where a clock is set forward the hour may not come, or come twice.
+            start = midnight + timedelta(days=day, minutes=self.begins_min)
+            for fold in (0, 1):
+                told = start.replace(fold=fold)
+                moment = (told.astimezone() if zone is None else told.replace(tzinfo=zone)).timestamp()
+                if moment >= now and self.until(moment) is not None:
+                    return moment
+        return now
+
     def _zone(self) -> tzinfo | None:
         if self.zone is None:
             return None
@@ -89,3 +108,13 @@ def quiet_until(hours: Iterable[QuietHours], now: float) -> float:
             return moment
         moment = max(ends)
     return now
+
+
+def active_from(hours: Iterable[QuietHours], now: float) -> float:
+    """The first moment from `now` on, in Unix seconds, that lies in one of these; `now` if there are none.
+
+    >>> day = QuietHours.parse("active_hours", "08:00-18:00 UTC")
+    >>> active_from((day,), 3600.0), active_from((day,), 40_000.0)
+    (28800.0, 40000.0)
+    """
+    return min((each.begins(now) for each in hours), default=now)

@@ -46,6 +46,10 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     notify: bool | None = None
 
 
+USUAL = SourceOptions()
+"""Nothing was said: so it is of nearly all sources."""
+
+
 class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """`[tags.NAME]`: what counts for the sources with a tag that say nothing else themselves. Times as text."""
 
@@ -63,8 +67,7 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     notify: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Effective:
+class Effective(msgspec.Struct, frozen=True, kw_only=True):
     """What counts for one source. `half_life` and `max_age` are None where the settings' own count. Times in seconds.
 
     `interval` is None and `active_hours` are empty where nothing of the kind was asked for.
@@ -133,8 +136,17 @@ class Defaults:
 
     def effective(self, source: Described) -> Effective:
         """What counts for a source: its own words, else its tags', else the settings'."""
-        tagged = [self.tags[tag] for tag in source.tags if tag in self.tags] if self.tags else []
         own = source.options
+        tagged = [self.tags[tag] for tag in source.tags if tag in self.tags] if self.tags else []
+        if not tagged and own == USUAL:
+            return Effective(
+                importance=source.importance,
+                half_life=source.half_life,
+                max_age=source.max_age,
+                digest=self.digest,
+                robots=self.robots,
+                ignore_noise=not source.select,
+            )
         said = _first_said(own, tagged)
         noise = said("ignore_noise")
         return Effective(

@@ -110,6 +110,7 @@ class _Visit:
     moved_to: str = ""
     been: set[str] = field(default_factory=set)
     load: Load | None = None
+    obeys_robots: bool = True
 
 
 class Courier:
@@ -152,6 +153,7 @@ class Courier:
         conditional: Mapping[str, str] | None = None,
         prepaid: int = 1,
         load: Load | None = None,
+        robots: bool | None = None,
     ) -> Delivery:
         """Fetch a document.
 
@@ -160,8 +162,10 @@ class Courier:
             conditional: If-None-Match and If-Modified-Since, sent all the way
             prepaid: requests already paid for
             load: where room for large answers is asked for; the last one's is the caller's to give back
+            robots: whether robots.txt is obeyed; by default as for all
         """
-        visit = _Visit(without_userinfo(url), prepaid, load=load)
+        obeys = self._obey_robots if robots is None else robots
+        visit = _Visit(without_userinfo(url), prepaid, load=load, obeys_robots=obeys)
         own = dict(headers or {})
         credentials = authorisation(url)
         if credentials is not None:
@@ -380,7 +384,7 @@ class Courier:
 
     async def _permitted(self, visit: _Visit, origin: str) -> float:
         """Pass if robots.txt allows it; the delay the host asks for, in seconds."""
-        if not self._obey_robots:
+        if not visit.obeys_robots:
             return 0.0
         rules = await self._known(origin) or await self._asked(origin, visit)
         if rules.refusal:

@@ -17,6 +17,7 @@ from itertools import islice
 import msgspec
 import numpy as np
 
+from recrawl.config import Effective
 from recrawl.config.live_policies import LEARNED
 from recrawl.crawl.events import source_event
 from recrawl.crawl.feedback import Heard
@@ -25,6 +26,7 @@ from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.settling import Lesson, Settled, settle
+from recrawl.crawl.standing import Standing
 from recrawl.policies.cold_start import ALONE
 from recrawl.policies.contract import LivePolicy, Readers
 from recrawl.policies.remembering import Memory
@@ -71,12 +73,15 @@ class Decider:
         self._wanted: dict[int, float] = {}
         """When owners asked for crawls at once, by the policy's number."""
         self._granted: dict[int, float] = {}
+        self._standing = Standing()
+        self._now = -math.inf
+        """The latest time it was told of."""
 
     # -- the catalogue
 
     def load(self, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float) -> None:
         """Begin with a catalogue as it was left; sources that never got anywhere have no progress."""
-        lines = list(sources)
+        lines, self._now = list(sources), now
         for source in lines:
             self._enter(source)
         urls = [self._roster.url(number) for number in range(len(lines))]
@@ -102,6 +107,7 @@ class Decider:
         New ones may have a past (`progress`): somebody else has crawled them, and their hosts, up to this moment. A
         host that had no source here before counts as visited now, and `holds` of others are kept to.
         """
+        self._now = now
         for source in sources:
             if source.id in self._roster.numbers:
                 self._amend(self._roster.numbers[source.id], source, now)
@@ -154,6 +160,7 @@ class Decider:
                 self._move_out(self._host[number])
             self._granted.pop(number, None)
             self._wanted.pop(number, None)
+            self._standing.forget(number)
         if numbers:
             self.policy.remove(np.array(numbers))
             self.memory.forget(numbers)
@@ -212,8 +219,8 @@ class Decider:
         return {n for n in numbers if self._roster.here(n) and self._roster.active(n)}
 
     def reachable(self, numbers: Iterable[int], by: float) -> bool:
-        """Whether the host of any of these may be visited by a certain time."""
-        return any(n in self._flying or self.slots.free_at(self._key(n)) <= by for n in numbers)
+        """Whether any of these may be visited by a certain time, as far as it and its host are concerned."""
+        return any(n in self._flying or self._with_host_free(n) <= by for n in numbers)
 
     # -- deciding
 
@@ -221,7 +228,8 @@ class Decider:
         """The crawls to make now; their costs together are at most `tokens`."""
         if not self._roster:
             return []
-        chosen = self.policy.choose(now, tokens)
+        self._now = now
+        chosen = self._in_their_hours(now, tokens)
         if not len(chosen):
             return []
         index = self._index_before(chosen, now)
@@ -230,10 +238,26 @@ class Decider:
         for number, merit in zip(chosen.tolist(), index.tolist(), strict=True):
             self._flying.add(number)
             source, progress = self._roster.source(number), self._roster.progress(number)
-            intents.append(Intent(number, source, progress, self._key(number), merit, price))
+            options = self.terms.defaults.effective(source)
+            intents.append(Intent(number, source, progress, self._key(number), merit, price, options))
         if not self._alone:
             self._enter_hosts([self._host[n] for n in chosen.tolist()], now)
         return intents
+
+    def _in_their_hours(self, now: float, tokens: float) -> IntArray:
+        """What the policy chooses, but for sources whose hours are over: these are held until they begin again."""
+        while True:
+            chosen = self.policy.choose(now, tokens)
+            if not self._standing.any_hours:
+                return chosen
+            closed = [n for n in chosen.tolist() if self._standing.opens(n, now) > now and not self._wished(n)]
+            if not closed:
+                return chosen
+            together = set().union(*map(self._standing.sharing, closed)).difference(self._flying)
+            self._hold_back(np.array(sorted(together.union(closed)), np.int64))
+            self.policy.release(np.array(closed))
+            if len(closed) < len(chosen):
+                return chosen[~np.isin(chosen, closed)]
 
     def _enter_hosts(self, groups: list[int], now: float) -> None:
         for group in groups:
@@ -367,7 +391,8 @@ class Decider:
                 source, url=before, state="retired", note=f"moved to {source.url}, which is in the catalogue"
             )
             settlement.source = source
-            settlement.events = [*settlement.events[:-1], source_event(source, "retired", settlement.crawl.at)]
+            if settlement.events:  # none are where its owner wants no notice
+                settlement.events = [*settlement.events[:-1], source_event(source, "retired", settlement.crawl.at)]
             settled.hold_until = math.inf
         self._amend(number, source, now)
         self._keep_away([number], [settled])
@@ -388,9 +413,10 @@ class Decider:
             rows,
             strict=True,
         )
-        for progress, value, value_sd, rate, rate_sd, when, row in columns:
+        for number, (progress, value, value_sd, rate, rate_sd, when, row) in zip(numbers, columns, strict=True):
             progress.value, progress.value_sd, progress.rate, progress.rate_sd = value, value_sd, rate, rate_sd
-            progress.due = max(when, progress.held_until)
+            held = self._own_hold(number)
+            progress.due = held if self._standing.interval_s(number) else max(when, held)
             progress.belief = row
 
     @property
@@ -466,10 +492,11 @@ class Decider:
         if source.url != before.url and not self._alone and self._group_of(source.url) != self._host[number]:
             self._reseat(number, now)
             return
-        terms = ("importance", "half_life", "max_age", "cost", "wanted")
-        if any(getattr(source, name) != getattr(before, name) for name in terms):
+        effective = self.terms.defaults.effective
+        told = effective(source) != effective(before) or (source.cost, source.wanted) != (before.cost, before.wanted)
+        if told:
             self._configure(np.array([number]), [source])
-        if source.state != before.state and number not in self._flying:
+        if (told or source.state != before.state) and number not in self._flying:
             self._hold_back(np.array([number]))
 
     def _reseat(self, number: int, now: float) -> None:
@@ -488,11 +515,15 @@ class Decider:
         if not chosen:
             return
         self._dearest = max(self._dearest, *(source.cost for source in chosen))
+        options = [self.terms.defaults.effective(source) for source in chosen]
+        numbers = ids.tolist()
+        for number, said in zip(numbers, options, strict=True):
+            self._standing.put(number, said)
         self.policy.configure(
             ids,
-            importance=np.array([s.importance for s in chosen]),
-            half_life=np.array([s.half_life or math.nan for s in chosen]),
-            max_age=np.array([self._max_age(n, s) for n, s in zip(ids.tolist(), chosen, strict=True)]),
+            importance=np.array([said.importance for said in options]),
+            half_life=np.array([said.half_life or math.nan for said in options]),
+            max_age=np.array([self._max_age(n, said) for n, said in zip(numbers, options, strict=True)]),
             cost=np.array([s.cost for s in chosen]),
             kin=np.array([self._family_of(s) for s in chosen]),
         )
@@ -500,10 +531,17 @@ class Decider:
     def _family_of(self, source: Source) -> int:
         return self._family.setdefault(source.found_on, len(self._family)) if source.found_on else ALONE
 
-    def _max_age(self, number: int, source: Source) -> float:
-        """In seconds; as good as none where its owner asked for a crawl that has not been made yet."""
-        served = self._granted.get(number, 0.0) >= source.wanted or self._roster.last(number) >= source.wanted
-        return (source.max_age or math.nan) if served else AT_ONCE_S
+    def _max_age(self, number: int, options: Effective) -> float:
+        """In seconds; as good as none where its owner asked for a crawl that has not been made yet.
+
+        With a fixed interval it goes before all others once that is over, and is held until then.
+        """
+        return AT_ONCE_S if self._wished(number) else options.interval or options.max_age or math.nan
+
+    def _wished(self, number: int) -> bool:
+        """Whether its owner asked for a crawl that has not been made yet."""
+        wanted = self._wanted.get(number, 0.0)
+        return wanted > self._granted.get(number, 0.0) and not self._roster.last(number) >= wanted
 
     def _grant(self, numbers: list[int]) -> None:
         """Crawls that were asked for have been made, whatever came of them."""
@@ -530,6 +568,10 @@ class Decider:
             return math.inf
         return self._with_host(number, until)
 
+    def _with_host_free(self, number: int) -> float:
+        """When neither its own holds nor its host keep it back."""
+        return max(self._own_hold(number), self.slots.free_at(self._key(number)))
+
     def _with_host(self, number: int, until: float) -> float:
         """A hold of a source's own, and of its host where that has no other source."""
         return max(until, self.slots.free_at(self._key(number))) if self._alone else until
@@ -543,9 +585,15 @@ class Decider:
             self.policy.hold(ids, np.where(active, until, math.inf))
 
     def _own_hold(self, number: int) -> float:
-        """When nothing of its own holds a source back any more; the least interval counts over restarts too."""
-        floor = self._roster.last(number) + self.terms.min_interval_s
-        return max(self._roster.held_until(number), 0.0 if math.isnan(floor) else floor)
+        """When nothing of its own holds a source back any more; nothing does where its owner asked for a crawl now.
+
+        The least interval counts over restarts too.
+        """
+        if self._wished(number):
+            return 0.0
+        floor = self._roster.last(number) + max(self.terms.min_interval_s, self._standing.interval_s(number))
+        until = max(self._roster.held_until(number), 0.0 if math.isnan(floor) else floor)
+        return until if until == math.inf else self._standing.opens(number, max(until, self._now))
 
     def _believable(self, progress: Progress, now: float) -> Progress:
         """Mend what a clock that was ahead wrote: nothing was crawled after now, no hold outlasts the longest."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from recrawl.config import Discovery, HintSwitches
+from recrawl.config import Defaults, Discovery, Effective, HintSwitches
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
 from recrawl.store.base import Progress, Source
+
+NO_HINTS = HintSwitches(**dict.fromkeys(HintSwitches.__struct_fields__, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Terms:
         hints: which of the publishers' own words about their pace count
         ephemeral: whether what is found is worth less with age (the objective); otherwise every find is worth 1
         discovery: how many sources may be found
+        defaults: what counts for sources that say nothing themselves
     """
 
     half_life_s: float = 12 * 3600.0
@@ -36,6 +39,7 @@ class Terms:
     hints: HintSwitches = field(default_factory=HintSwitches)
     ephemeral: bool = True
     discovery: Discovery = field(default_factory=Discovery)
+    defaults: Defaults = field(default_factory=Defaults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Intent:
         number: the policy's number of the source
         host: what its politeness is shared by
         index, price: when it was chosen; NaN for a source never fetched
+        options: what counts for the source
     """
 
     number: int
@@ -54,6 +59,11 @@ class Intent:
     host: str
     index: float
     price: float
+    options: Effective
+
+    def hints(self, usual: HintSwitches) -> HintSwitches:
+        """Which of the publisher's words count: none where the owner says so, or says when to fetch it."""
+        return usual if self.options.hints and self.options.interval is None else NO_HINTS
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from recrawl.errors import RecrawlError
 NOTE = "crawler/settings"
 NAMES = (
     "policy", "objective", "half_life", "max_age", "cold_start", "politeness.scope", "politeness.min_interval",
+    "tags",
 )  # fmt: skip
 """What decides where a source stands in the ranking."""
 

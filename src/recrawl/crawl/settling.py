@@ -68,7 +68,14 @@ class Settled:
 
 
 def settle(visit: Visit, terms: Terms) -> Settled:
-    """Settle one visit."""
+    """Settle one visit. Of a source whose owner wants no notice of it, nothing is handed on."""
+    settled = _settle(visit, terms)
+    if not visit.intent.options.notify:
+        settled.settlement.events = []
+    return settled
+
+
+def _settle(visit: Visit, terms: Terms) -> Settled:
     delivery = visit.delivery
     status = 0 if delivery.response is None else delivery.response.status
     if delivery.refused:
@@ -110,10 +117,10 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     fresh = [(key, item) for key, item in zip(keys, findings.items, strict=True) if key in visit.unseen]
     first = before.last is None
     source = _described(visit)
-    half_life = source.half_life or terms.half_life_s
+    importance, half_life = _worth(visit, terms)
     censored, missed = _missed(visit, keys, len(fresh))
     gap = 0.0 if before.last is None else visit.at - before.last
-    blind = blind_worth(source.importance, gap, half_life, terms.ephemeral)
+    blind = blind_worth(importance, gap, half_life, terms.ephemeral)
     items, events, captured = [], [], 0.0
     for key, found in fresh:
         item = Item(
@@ -127,7 +134,7 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
         )
         gain = blind
         if found.published is not None:
-            gain = dated_worth(source.importance, visit.at, [found.published], half_life, terms.ephemeral)
+            gain = dated_worth(importance, visit.at, [found.published], half_life, terms.ephemeral)
         items.append(item)
         if not first:
             captured += gain
@@ -170,8 +177,8 @@ def _page(visit: Visit, terms: Terms) -> Settled:
         version = Version(source=source.id, at=visit.at, digest=findings.digest, text=findings.text, diff=diff)
     if changed and version is not None:
         gap = visit.at - (before.last or visit.at)
-        half_life = source.half_life or terms.half_life_s
-        captured = blind_worth(source.importance, gap, half_life, terms.ephemeral)
+        importance, half_life = _worth(visit, terms)
+        captured = blind_worth(importance, gap, half_life, terms.ephemeral)
         progress.captured += captured
         events.append(change_event(source, version, captured, visit.at))
     outcome: Outcome = "first" if first else "changed" if changed else "unchanged"
@@ -191,8 +198,10 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
     response = visit.delivery.response
     assert response is not None
     stay_s, why = _stay_s(visit, terms) or 0.0, SERVER
-    if before.last is not None and (
-        before.held_by == PUBLISHER or (before.held_by == SERVER and not says_how_fresh(response.headers))
+    if (
+        _heeds(visit, terms)
+        and before.last is not None
+        and (before.held_by == PUBLISHER or (before.held_by == SERVER and not says_how_fresh(response.headers)))
     ):
         # The document is the same, and so is what its publisher asks for; what the server asks for it may say anew.
         asked_s = before.held_until - before.last
@@ -203,10 +212,15 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
     return settled
 
 
+def _heeds(visit: Visit, terms: Terms) -> bool:
+    """Whether the publisher's own words about its pace count for the source."""
+    return visit.intent.hints(terms.hints) is terms.hints
+
+
 def _stay_s(visit: Visit, terms: Terms) -> float | None:
     """Seconds the server asks to stay away for, in headers."""
     response = visit.delivery.response
-    return None if response is None else of_headers(response.headers, visit.at, terms.hints)
+    return None if response is None else of_headers(response.headers, visit.at, visit.intent.hints(terms.hints))
 
 
 # -- no answer, or none that helps
@@ -248,6 +262,12 @@ def _gone(visit: Visit, terms: Terms) -> Settled:
         events=[source_event(source, "retired", visit.at)],
     )
     return Settled(settlement, Lesson("failed"), math.inf)
+
+
+def _worth(visit: Visit, terms: Terms) -> tuple[float, float]:
+    """What an item of the source is worth, and its half-life in seconds."""
+    options = visit.intent.options
+    return options.importance, options.half_life or terms.half_life_s
 
 
 def _jitter(visit: Visit) -> float:
@@ -338,10 +358,10 @@ def _settled(
         if followed:
             progress.moved_to, progress.moved_seen = "", 0
             said.append(source_event(source, "moved", visit.at))
-    floor = visit.at + terms.min_interval_s
+    floor = visit.at + max(terms.min_interval_s, visit.intent.options.interval or 0.0)
     until = floor
     findings = visit.findings
-    if findings is not None:
+    if findings is not None and _heeds(visit, terms):
         until = max(floor, earliest(findings.hints, visit.at, floor))
         if until > floor:
             by_server = findings.hints.stay_away_s is not None and findings.hints.stay_away_s == _stay_s(visit, terms)

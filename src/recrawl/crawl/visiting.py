@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Literal
 
 import structlog
 
@@ -27,7 +26,6 @@ from recrawl.store.base import item_key
 class Reading:
     """How documents are read."""
 
-    digest: Literal["text", "raw"] = "text"
     keep_text: int = 200_000
     switches: HintSwitches = field(default_factory=HintSwitches)
 
@@ -85,7 +83,9 @@ class Visitor:
         if modified := usable(progress.modified):
             conditional["If-Modified-Since"] = modified
         try:
-            return await self._courier.visit(source.url, source.headers, conditional, load=load)
+            return await self._courier.visit(
+                source.url, source.headers, conditional, load=load, robots=intent.options.robots
+            )
         except Exception as error:
             self._log.error("a fetch went wrong", source=source.id, **fault(error))
             return Delivery(
@@ -103,7 +103,7 @@ class Visitor:
             raise
 
     async def _read(self, visit: Visit) -> None:
-        response, source = visit.delivery.response, visit.intent.source
+        response, source, options = visit.delivery.response, visit.intent.source, visit.intent.options
         assert response is not None
         document = Document(
             url=visit.delivery.final_url,
@@ -113,9 +113,9 @@ class Visitor:
             headers=response.headers,
             now=visit.at,
             select=source.select,
-            digest=self._reading.digest,
+            digest=options.digest,
             keep_text=self._reading.keep_text,
-            switches=self._reading.switches,
+            switches=visit.intent.hints(self._reading.switches),
         )
         try:
             visit.findings = await self._readers.read(document)

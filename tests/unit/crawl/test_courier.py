@@ -111,6 +111,15 @@ def test_robots_txt_comes_first_and_waits_its_turn_like_everything_else() -> Non
     assert scene.web.log == [(5.0, A + "/robots.txt"), (10.0, A + "/feed")]
 
 
+def test_a_source_may_obey_robots_txt_or_not_whatever_the_others_do() -> None:
+    pages = {A + "/robots.txt": page("User-agent: *\nDisallow: /"), A + "/feed": page("news")}
+    obeying, not_obeying = Scene(pages, delay="0s"), Scene(pages, delay="0s", robots=False)
+    assert obeying.visit(A + "/feed").refused
+    assert not obeying.visit(A + "/feed", robots=False).refused
+    assert not_obeying.visit(A + "/feed", robots=True).refused
+    assert not not_obeying.visit(A + "/feed").refused
+
+
 def test_the_delay_counts_from_the_end_of_an_answer() -> None:
     scene = Scene({A + "/feed": page("news")}, delay="5s")
     scene.web.takes_s = 3.0

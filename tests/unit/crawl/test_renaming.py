@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from recrawl.config import Effective
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.events import item_event
 from recrawl.crawl.findings import Findings, FoundItem
@@ -64,7 +65,7 @@ def new_titles(folder: Path, stored: dict[str, str], *items: FoundItem, last: fl
         source, progress = Source(id=1, url=URL), Progress(source=1, last=last)
         store.commit(Batch(items=old, events=[item_event(source, item, 0.0, LAST) for item in old]))
         findings = Findings(kind="feed", items=told_apart(items))
-        intent = Intent(number=0, source=source, progress=progress, host="", index=0.0, price=0.0)
+        intent = Intent(number=0, source=source, progress=progress, host="", index=0.0, price=0.0, options=Effective())
         visit = Visit(intent, NOW, Delivery(response=None, final_url=URL, requests=1), findings)
         visit.keys = [item_key(item.key) for item in findings.items]
         look_up(store, [visit])

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from recrawl.config import HintSwitches
+from recrawl.config import Config, HintSwitches, effective
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.diffs import unified
 from recrawl.crawl.findings import Findings, FoundItem, Hints
@@ -24,7 +24,7 @@ SOURCE = Source(id=7, url="https://a.example/feed", kind="feed", title="A", impo
 def visit(findings=None, *, status=200, source=SOURCE, progress=None, unseen=None, headers=None, diff="", **delivery):
     before = progress or Progress(source=source.id)
     response = None if status is None else Response(source.url, status, headers or {}, b"x" * 10, 0.1)
-    intent = Intent(0, source, before, "a.example", 0.5, 0.4)
+    intent = Intent(0, source, before, "a.example", 0.5, 0.4, effective(source, Config()))
     made = Visit(intent, NOW, Delivery(response=response, final_url=source.url, requests=2, **delivery), findings)
     made.keys = [] if findings is None else [item_key(item.key) for item in findings.items]
     made.unseen = set(made.keys) if unseen is None else {item_key(key) for key in unseen}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from recrawl.clock import ManualClock
+from recrawl.config import Config, effective
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
 from recrawl.crawl.freight import Load
@@ -22,7 +23,7 @@ class Listening:
 
     conditional: dict[str, str] | None = None
 
-    async def visit(self, url: str, headers: object, conditional: dict[str, str], load: object) -> Delivery:
+    async def visit(self, url: str, headers: object, conditional: dict[str, str], **more: object) -> Delivery:
         self.conditional = conditional
         return Delivery(None, url, 1, error="nobody there")
 
@@ -33,7 +34,7 @@ class Bringing:
     def __init__(self, room: int) -> None:
         self.room = room
 
-    async def visit(self, url: str, headers: object, conditional: object, load: Load) -> Delivery:
+    async def visit(self, url: str, headers: object, conditional: object, load: Load, robots: bool) -> Delivery:
         if self.room:
             await load.take(self.room)
         return Delivery(Response(url, 200, {}, b"words"), url, 1)
@@ -53,7 +54,9 @@ def asked_with(**progress: Any) -> dict[str, str] | None:
     courier = Listening()
     visitor = Visitor(courier, None, None, ManualClock(0.0), Reading())  # type: ignore[arg-type]
     source = Source(id=1, url="https://a.example/")
-    intent = Intent(0, source, Progress(source=1, last=0.0, **progress), "a.example", 0.5, 0.4)
+    intent = Intent(
+        0, source, Progress(source=1, last=0.0, **progress), "a.example", 0.5, 0.4, effective(source, Config())
+    )
     asyncio.run(visitor.visit(intent))
     return courier.conditional
 
@@ -76,7 +79,7 @@ def test_a_large_document_is_not_read_before_the_one_before_it_is_stored(room: i
         readers = Counting()
         visitor = Visitor(Bringing(room), readers, None, ManualClock(0.0), Reading())  # type: ignore[arg-type]
         source = Source(id=1, url="https://a.example/")
-        intent = Intent(0, source, Progress(source=1), "a.example", 0.5, 0.4)
+        intent = Intent(0, source, Progress(source=1), "a.example", 0.5, 0.4, effective(source, Config()))
         first, second = await visitor.visit(intent), asyncio.create_task(visitor.visit(intent))
         for _ in range(20):
             await asyncio.sleep(0)

@@ -10,15 +10,13 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from recrawl.config import SourceOptions
+from recrawl.config.source_options import USUAL, SourceOptions
 from recrawl.store.base import Crawl, Progress, Source
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
 _NAN = float("nan")
-USUAL = SourceOptions()
-"""Nothing was said."""
 
 
 def names(record: type[msgspec.Struct]) -> tuple[str, ...]:
