@@ -349,16 +349,16 @@ class Scheduler:
     def heed(self, key: str, status: int, retry_after: str | None = None) -> float:
         """Tell the status of an answer from the host of a key (with `scope="url"`: of the key itself).
 
-        After 429 and 503 it is left alone for as long as the Retry-After header asks, a week at most, or for a back-off
-        that doubles; after a 403 only if there is one. Seconds for which it is held, 0 if it is not. Hosts no key
-        belongs to are not looked at.
+        After 429, 503 and 403 it is left alone for as long as the Retry-After header asks, a week at most; after a 429
+        without one, and once several of its keys in a row have failed (5xx), for a back-off that doubles. Seconds for
+        which it is held, 0 if it is not. Hosts no key belongs to are not looked at.
         """
         status = whole("status", status, low=100, high=999)
         asked = None if retry_after is None else text("retry_after", retry_after, "the text of a header, or None")
         if not self._decider.visits_host(key_text(key)):
             return 0.0
         now, scope = self.clock.now(), self._slots.key_of(key)
-        self._slots.answered(scope, status, asked, now)
+        self._slots.answered(scope, status, asked, now, key)
         until, _ = self._slots.held(scope, now)
         if until <= now:
             return 0.0
@@ -491,7 +491,8 @@ class Scheduler:
             raise ContractError(f"{key!r} was not handed out by due(), or was reported before")
         now, terms = self.clock.now(), self._decider.terms
         if isinstance(told, Failure):
-            settled = settle_failure(intent, told, now, terms)
+            held = self._slots.held(intent.host, now)[0]
+            settled = settle_failure(intent, told, now, terms, held)
         else:
             settled = settle_report(intent, told, now, terms)
         return self._settle(intent, settled, now)

@@ -344,6 +344,19 @@ class TestTrouble:
         assert set(fetched(scheduler, clock, 89, changed=True)) == {KEYS[2]}
         assert set(fetched(scheduler, clock, 30, changed=True)) == set(KEYS[:3])
 
+    def test_whoever_failed_when_its_host_was_held_goes_after_the_others(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(scope="host")
+        for key in KEYS[:2]:
+            scheduler.add(key)
+        clock.advance(2.0)
+        (first,) = scheduler.due()
+        scheduler.heed(first, 429, "90")
+        scheduler.report(first, failed=True)
+        assert fetched(scheduler, clock, 89, changed=True) == []
+        others = [key for key in KEYS[:2] if key != first]
+        assert set(fetched(scheduler, clock, 58, changed=True)) == set(others)
+        assert first in fetched(scheduler, clock, 10, changed=True)
+
 
 class TestRestart:
     def test_a_key_fetched_before_does_not_come_back_early(self, make: Make, clock: ManualClock) -> None:

@@ -51,8 +51,10 @@ LARGE_ROBOTS_BYTES = 32_768
 PERMANENT = (301, 308)
 REDIRECTS = (301, 302, 303, 307, 308)
 _ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
-UNREACHABLE = ("connect", "dns", "timeout")
+UNREACHABLE = ("connect", "dns")
 """Failures that are the host's rather than one document's."""
+FALTERING = ("timeout", "reset", "tls")
+"""Failures that are the host's if several documents meet with them."""
 
 
 class Pays(Protocol):
@@ -80,6 +82,7 @@ class Delivery:
         error: why there is no usable answer, in words
         reason: the same in one word, for counting
         retry_at: when asking again makes sense, Unix seconds; 0 if that is not known
+        host_held_until: when the hold ends under which its host is now, Unix seconds; 0 for none
     """
 
     response: Response | None
@@ -90,6 +93,7 @@ class Delivery:
     error: str = ""
     reason: Reason | str = ""
     retry_at: float = 0.0
+    host_held_until: float = 0.0
 
 
 class _StoppedError(Exception):
@@ -175,9 +179,15 @@ class Courier:
         except _StoppedError as stop:
             if visit.paid > max(visit.requests, prepaid):
                 self._purse.give_back(visit.paid - max(visit.requests, prepaid))
-            return Delivery(None, visit.url, visit.requests, "", stop.refused, stop.error, stop.reason, stop.retry_at)
+            held = self._held_until(visit.url)
+            return Delivery(
+                None, visit.url, visit.requests, "", stop.refused, stop.error, stop.reason, stop.retry_at, held
+            )
         moved = visit.moved_to if response.status < 400 else ""
-        return Delivery(response, visit.url, visit.requests, moved)
+        return Delivery(response, visit.url, visit.requests, moved, host_held_until=self._held_until(visit.url))
+
+    def _held_until(self, url: str) -> float:
+        return self._slots.held(self._slots.key_of(url), self._clock.now())[0]
 
     def drain_holds(self) -> list[Hold]:
         """Holds to be stored, those of other crawlers' hosts among them: they may have become ours."""
@@ -231,9 +241,9 @@ class Courier:
         if self._loans.back(loan):
             self._end_turn(key, said.delay_s)
         if said.failed:
-            self._slots.failed(key, said.failed, self._clock.now())
+            self._note_failure(url, said.failed)
         elif said.status is not None:
-            self._slots.answered(key, said.status, said.retry_after, self._clock.now())
+            self._slots.answered(key, said.status, said.retry_after, self._clock.now(), url)
         self._tell(url)
 
     def lent(self) -> list[str]:
@@ -290,16 +300,23 @@ class Courier:
             else:
                 response = await self._fetch_abroad(request, visit, delay_s, self._borders)
         except TransportError as failure:
-            if failure.reason in UNREACHABLE:
-                self._slots.failed(key, failure.reason, self._clock.now())
+            self._note_failure(request.url, failure.reason)
             if failure.reason in UNSENT:
                 soon = self._clock.now() + SOON_S if failure.reason == "permit" else 0.0
                 raise _StoppedError(refused=str(failure), reason=failure.reason, retry_at=soon) from failure
             raise _StoppedError(error=str(failure), reason=failure.reason) from failure
         finally:
             self._end_turn(key, delay_s)
-        self._slots.answered(key, response.status, self._asked_to_wait(response), self._clock.now())
+        self._slots.answered(key, response.status, self._asked_to_wait(response), self._clock.now(), request.url)
         return response
+
+    def _note_failure(self, url: str, reason: str) -> None:
+        """A request brought no answer: it may be its host's fault."""
+        key, now = self._slots.key_of(url), self._clock.now()
+        if reason in UNREACHABLE:
+            self._slots.failed(key, reason, now)
+        elif reason in FALTERING:
+            self._slots.faltered(key, reason, now, url)
 
     def _asked_to_wait(self, response: Response) -> str | None:
         return retry_after(response.status, response.headers, self._clock.now())
@@ -333,7 +350,7 @@ class Courier:
             said = Said(response.status, self._asked_to_wait(response), delay_s=delay_s)
             return response
         except TransportError as failure:
-            said = Said(failed=failure.reason if failure.reason in UNREACHABLE else "", delay_s=delay_s)
+            said = Said(failed=failure.reason if failure.reason in (*UNREACHABLE, *FALTERING) else "", delay_s=delay_s)
             raise
         finally:
             if turn is None or not turn.refused:

@@ -4,11 +4,14 @@ Every host (or URL, or registrable domain: the scope) has a slot: so many reques
 one to the start of the next (from start to start where several may run at a time), and a hold for as long as it asked
 to be left alone or seems to be down.
 
-- Retry-After of a 429 or 503, or what amounts to one (`rate_limits`), is kept to, up to a week, and that of a 403 too;
-  without one (or with nonsense) the hold after the first two doubles from `backoff` to `max_backoff` with every refusal
-  in a row, lengthened by up to half at random: hosts shall not return in step.
+- Retry-After of a 429 or 503, or what amounts to one (`rate_limits`), is kept to, up to a week, and that of a 403 too.
+- After a 429 without one (or with nonsense) the hold doubles from `backoff` to `max_backoff` with every refusal in a
+  row, lengthened by up to half at random: hosts shall not return in step.
 - A host that cannot be reached is held likewise from the second failure on: one lost packet is nobody's fault.
-- An answer of any other kind ends the count, except 5xx, which says nothing.
+- An URL that fails (5xx, no answer in time, a broken one) says nothing of its host: it alone backs off (`settling`).
+  Once `SEVERAL` different ones have failed, and for each further one, the host is held likewise. One that has failed
+  before does not count again, or those that fail would keep all others from being asked.
+- An answer of any other kind ends both counts.
 - After a restart every host counts as just visited: it is free one delay after the start. So does a host that comes
   from somebody else, at that moment; if it turns out to ask for a longer delay, that counts from then too.
 """
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -35,6 +38,8 @@ MAX_RETRY_AFTER_S = 7 * 86_400.0
 """A host that asks for more than a week is asked again after one."""
 MAX_CRAWL_DELAY_S = 3600.0
 """The longest delay a host may ask for between two requests."""
+SEVERAL = 3
+"""So many different URLs that fail, with no good answer between, are their host's failure."""
 _FEWEST = 1024
 """Slots are swept when there are this many, and twice as many as the last sweep left."""
 
@@ -48,7 +53,8 @@ class _Slot:
         delay_s: from there to the next one
         flying: requests under way
         until, reason: a hold
-        failures: in a row
+        failures: of the host, in a row
+        failing: the URLs that failed since the last good answer
         handed_over: when somebody else had it until, if nothing has been sent to it since; -inf otherwise
     """
 
@@ -58,6 +64,7 @@ class _Slot:
     until: float = 0.0
     reason: str = ""
     failures: int = 0
+    failing: set[str] = field(default_factory=set)
     handed_over: float = -math.inf
 
     @property
@@ -145,23 +152,32 @@ class Slots:
 
     # -- what hosts say
 
-    def answered(self, key: str, status: int, retry_after: str | None, now: float) -> None:
-        """Heed the status of an answer; a 403 too, if it asks for time."""
+    def answered(self, key: str, status: int, retry_after: str | None, now: float, url: str = "") -> None:
+        """Heed the status of an answer to an URL; a 403 too, if it asks for time."""
         asked = retry_after_s(retry_after, now)
-        if status in (429, 503) or (status == 403 and asked is not None):
+        if asked is not None and status in (403, 429, 503):
+            self._failed(key, now)
+            self.hold(key, now + min(asked, MAX_RETRY_AFTER_S), _asked_for(status, asked))
+        elif status == 429:
             slot = self._failed(key, now)
-            if asked is None:
-                self.hold(key, now + self._backoff(slot.failures), f"status {status}, {slot.failures} in a row")
-            else:
-                self.hold(key, now + min(asked, MAX_RETRY_AFTER_S), _asked_for(status, asked))
-        elif status < 500:
-            slot_or_none = self._slots.get(key)
-            if slot_or_none is not None and slot_or_none.failures:
-                slot_or_none.failures = 0
-                self._held.add(key)
+            self.hold(key, now + self._backoff(slot.failures), f"status {status}, {slot.failures} in a row")
+        elif status >= 500:
+            self.faltered(key, f"status {status}", now, url)
+        else:
+            self._recovered(key)
+
+    def faltered(self, key: str, reason: str, now: float, url: str = "") -> None:
+        """The host is there, but an URL brought nothing usable."""
+        failing = self._slot(key, now).failing
+        if url in failing:
+            return
+        failing.add(url)
+        if len(failing) >= SEVERAL:
+            slot = self._failed(key, now)
+            self.hold(key, now + self._backoff(slot.failures), f"{reason}, {len(failing)} different URLs in a row")
 
     def failed(self, key: str, reason: str, now: float) -> None:
-        """Nobody answered."""
+        """Nobody was there."""
         slot = self._failed(key, now)
         if slot.failures >= 2:
             self.hold(key, now + self._backoff(slot.failures - 1), f"{reason}, {slot.failures} in a row")
@@ -216,7 +232,7 @@ class Slots:
             key: slot
             for key, slot in self._slots.items()
             if slot.flying
-            or slot.free + (patience if slot.failures else 0.0) > now
+            or slot.free + (patience if slot.failures or slot.failing else 0.0) > now
             or slot.handed_over + MAX_CRAWL_DELAY_S > now
             or key in self._held
         }
@@ -226,6 +242,15 @@ class Slots:
         slot = self._slot(key, now)
         slot.failures += 1
         return slot
+
+    def _recovered(self, key: str) -> None:
+        slot = self._slots.get(key)
+        if slot is None:
+            return
+        slot.failing.clear()
+        if slot.failures:
+            slot.failures = 0
+            self._held.add(key)
 
     def _backoff(self, failures: int) -> float:
         doubled = self._backoff_s * 2.0 ** min(failures - 1, 40)

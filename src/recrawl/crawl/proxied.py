@@ -143,7 +143,7 @@ def _explained(error: Exception) -> TransportError:
     match error:
         case aiohttp.ClientSSLError():
             return TransportError("tls", "no trusted connection through the proxy")
-        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError():
+        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | aiohttp.ConnectionTimeoutError():
             return TransportError("connect", "no connection through the proxy")
         case TimeoutError():
             return TransportError("timeout", "no complete answer in time")

@@ -116,7 +116,11 @@ def _an_answer(answer: Any) -> Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a fetch brought nothing: it failed, it was refused (robots.txt), or what it is about is gone for good."""
+    """Why a fetch brought nothing: it failed, it was refused (robots.txt), or what it is about is gone for good.
+
+    Parameters
+        hold_s: not to be fetched again for so long; None for a back-off
+    """
 
     error: str = "the fetch failed"
     refused: bool = False
@@ -173,15 +177,17 @@ def settle_report(intent: Intent, report: Report, now: float, terms: Terms) -> S
     return Settled(Settlement(crawl=crawl, progress=_progress(before, report, news, captured, now)), lesson, until)
 
 
-def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms) -> Settled:
-    """A fetch that brought nothing."""
+def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, host_held_until: float = 0.0) -> Settled:
+    """A fetch that brought nothing. If its host is held, its back-off begins when that ends: others go first."""
     before, gone = intent.progress, None
     failures = before.failures + 1
     first_wait, longest = terms.backoff_s, terms.max_backoff_s
     if failure.refused:
         first_wait, longest = REFUSED_S, max(longest, REFUSED_S)
     back_off = min(first_wait * 2.0 ** min(failures - 1, 40), longest)
-    until = now + (max(back_off, terms.min_interval_s) if failure.hold_s is None else failure.hold_s)
+    until = max(now, host_held_until) + max(back_off, terms.min_interval_s)
+    if failure.hold_s is not None:
+        until = now + failure.hold_s
     progress = msgspec.structs.replace(before, failures=failures, held_until=until, held_by=failure.error)
     crawl = _crawl(intent, now, "refused" if failure.refused else "failed", failure.answer, error=failure.error)
     settlement = Settlement(crawl=crawl, progress=progress)

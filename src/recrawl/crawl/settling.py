@@ -15,7 +15,6 @@ from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.crawl.politeness import site_of
-from recrawl.crawl.rate_limits import retry_after
 from recrawl.crawl.renaming import NOTE
 from recrawl.crawl.urls import origin
 from recrawl.crawl.validators import usable
@@ -29,7 +28,6 @@ FAILURES_NOTED = 3
 REFUSED_S = 3600.0
 """The first wait of a source whose robots.txt (or address) forbids it; doubled up to a day."""
 GONE, NOT_MODIFIED = 410, 304
-BUSY = (429, 503)
 FAILING = "failing: "
 PUBLISHER = "the publisher asks to stay away"
 SERVER = "the server asks to stay away"
@@ -229,17 +227,7 @@ def _stay_s(visit: Visit, terms: Terms) -> float | None:
 def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: int) -> Settled:
     progress = msgspec.structs.replace(visit.intent.progress)
     progress.failures += int(visit.delivery.reason not in ("busy", "permit"))  # nobody failed: it was not our turn
-    response = visit.delivery.response
-    if status in BUSY or (response is not None and retry_after(status, response.headers, visit.at) is not None):
-        wait = terms.min_interval_s  # the host is held; the source is as wanted as before
-    else:
-        longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
-        base = REFUSED_S if outcome == "refused" else terms.backoff_s
-        doubled = min(base * 2.0 ** min(max(progress.failures - 1, 0), 40), longest) * _jitter(visit)
-        wait = max(doubled, terms.min_interval_s)
-        if visit.delivery.retry_at > 0.0:
-            wait = min(max(visit.delivery.retry_at - visit.at, terms.min_interval_s), longest)
-    progress.held_until, progress.held_by = visit.at + wait, error
+    progress.held_until, progress.held_by = _back_off_until(visit, terms, outcome, progress.failures), error
     source = visit.intent.source
     if progress.failures >= FAILURES_NOTED and not source.note.startswith(FAILING):
         source = msgspec.structs.replace(source, note=f"{FAILING}{error}")
@@ -249,6 +237,19 @@ def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: in
         source=None if source is visit.intent.source else source,
     )
     return Settled(settlement, Lesson("failed"), progress.held_until)
+
+
+def _back_off_until(visit: Visit, terms: Terms, outcome: Outcome, failures: int) -> float:
+    """When a source that brought nothing is asked again.
+
+    If its host is held now, its back-off begins when that ends: another source of the host goes first.
+    """
+    longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
+    if visit.delivery.retry_at > 0.0:
+        return visit.at + min(max(visit.delivery.retry_at - visit.at, terms.min_interval_s), longest)
+    base = REFUSED_S if outcome == "refused" else terms.backoff_s
+    doubled = min(base * 2.0 ** min(max(failures - 1, 0), 40), longest) * _jitter(visit)
+    return max(visit.at, visit.delivery.host_held_until) + max(doubled, terms.min_interval_s)
 
 
 def _gone(visit: Visit, terms: Terms) -> Settled:

@@ -353,7 +353,7 @@ class Wires:
             async with asyncio.timeout(self._patience.total_s):
                 return await self._connect(origin)
         except TimeoutError as error:
-            raise TransportError("timeout", "no connection in time") from error
+            raise TransportError("connect", "no connection in time") from error
 
     async def _connect(self, origin: Origin) -> Wire:
         found = await self._resolver.resolve(origin.host, origin.port)

@@ -307,7 +307,7 @@ def test_a_refusal_with_retry_after_holds_the_host() -> None:
     assert scene.visit(A + "/feed").reason == "busy"
 
 
-@pytest.mark.parametrize("reason", ["connect", "dns", "timeout"])
+@pytest.mark.parametrize("reason", ["connect", "dns"])
 def test_a_host_that_cannot_be_reached_is_held_after_the_second_time(reason: str) -> None:
     scene = Scene({A + "/feed": TransportError(reason, "nobody there")}, robots=False)  # type: ignore[arg-type]
     delivery = scene.visit(A + "/feed")
@@ -317,12 +317,20 @@ def test_a_host_that_cannot_be_reached_is_held_after_the_second_time(reason: str
     assert scene.slots.held("a.example", scene.clock.now())[1] == f"{reason}, 2 in a row"
 
 
-@pytest.mark.parametrize("reason", ["too large", "protocol", "reset", "tls"])
+@pytest.mark.parametrize("reason", ["too large", "protocol", "reset", "tls", "timeout"])
 def test_failures_of_one_document_do_not_hold_its_host(reason: str) -> None:
     scene = Scene({A + "/feed": TransportError(reason, "bad")}, robots=False)  # type: ignore[arg-type]
     for _ in range(4):
         assert scene.visit(A + "/feed").reason == reason
     assert scene.slots.held("a.example", scene.clock.now()) == (0.0, "")
+
+
+@pytest.mark.parametrize("failing", [page(status=503), TransportError("timeout", "bad")], ids=["503", "timeout"])
+def test_failures_of_several_documents_do(failing: Page) -> None:
+    scene = Scene({f"{A}/{n}": failing for n in range(3)}, robots=False)
+    held = [scene.visit(f"{A}/{n}").host_held_until for n in range(3)]
+    assert held[:2] == [0.0, 0.0]
+    assert held[2] == scene.slots.held("a.example", scene.clock.now())[0] > scene.clock.now()
 
 
 def test_not_modified_comes_back_as_it_is() -> None:

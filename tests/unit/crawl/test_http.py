@@ -519,7 +519,7 @@ def test_plain_http_where_tls_is_expected_is_a_tls_failure() -> None:
         async with speaking(saying(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as base:
             return await reason(base.replace("http:", "https:"), HASTY)
 
-    assert asyncio.run(scene())[0] in ("tls", "reset", "timeout")
+    assert asyncio.run(scene())[0] in ("tls", "reset", "connect")
 
 
 # -- credentials

@@ -117,8 +117,10 @@ def test_retry_after_is_kept_to(status: int, words: str) -> None:
                                    formatdate(START - 5, usegmt=True), "Thu, 01 Jan 99999 00:00:00 GMT"])  # fmt: skip
 def test_without_a_usable_retry_after_the_hold_is_the_back_off(words: str | None) -> None:
     host = slots(backoff="1m")
-    host.answered(HOST, 503, words, START)
+    host.answered(HOST, 429, words, START)
     assert START + 60 <= host.free_at(HOST) <= START + 90
+    host.answered("other.example", 503, words, START)
+    assert host.held("other.example", START) == (0.0, ""), "a 503 that does not ask for time is its URL's affair"
 
 
 def test_a_year_is_cut_to_a_week_and_said_so() -> None:
@@ -134,27 +136,27 @@ def test_refusals_in_a_row_double_the_hold_up_to_the_largest() -> None:
     host = slots(backoff="1m", max_backoff="10m")
     now, holds = START, []
     for _ in range(8):
-        host.answered(HOST, 503, None, now)
+        host.answered(HOST, 429, None, now)
         holds.append(host.free_at(HOST) - now)
         now = host.free_at(HOST)
     assert all(low <= hold <= 1.5 * low for hold, low in zip(holds[:3], (60, 120, 240), strict=True))
     assert holds[-1] == 600.0
     host.answered(HOST, 200, None, now)
-    host.answered(HOST, 503, None, now)
+    host.answered(HOST, 429, None, now)
     assert host.free_at(HOST) - now <= 90.0
 
 
 def test_hosts_do_not_come_back_in_step() -> None:
     host = slots()
     for number in range(50):
-        host.answered(f"h{number}", 503, None, START)
+        host.answered(f"h{number}", 429, None, START)
     assert len({host.free_at(f"h{number}") for number in range(50)}) == 50
 
 
 def test_other_errors_of_a_document_hold_nothing() -> None:
     host = slots()
     for status in (200, 304, 404, 410, 500, 502):
-        host.answered(HOST, status, "3600", START)
+        host.answered(HOST, status, "3600", START, "/a")
     assert host.held(HOST, START) == (0.0, "")
 
 
@@ -171,6 +173,60 @@ def test_one_lost_connection_holds_nothing_two_in_a_row_do() -> None:
     assert host.held(HOST, START + 200) == (0.0, "")
 
 
+# -- one URL and its host
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_one_failing_url_never_holds_its_host(status: int) -> None:
+    host = slots()
+    for number in range(1000):
+        host.answered(HOST, status, None, START + number, "/a")
+        host.faltered(HOST, "timeout", START + number, "/b")
+    assert host.held(HOST, START) == (0.0, "")
+
+
+def test_several_different_ones_in_a_row_are_their_host_s_failure() -> None:
+    host = slots(backoff="1m")
+    host.answered(HOST, 503, None, START, "/a")
+    host.faltered(HOST, "timeout", START, "/b")
+    assert host.held(HOST, START) == (0.0, "")
+    host.answered(HOST, 500, None, START, "/c")
+    until, why = host.held(HOST, START)
+    assert 60 <= until - START <= 90
+    assert why == "status 500, 3 different URLs in a row"
+
+
+def test_those_that_failed_before_do_not_hold_the_host_again_others_do() -> None:
+    host = slots(backoff="1m")
+    for url in ("/a", "/b", "/c"):
+        host.answered(HOST, 503, None, START, url)
+    now = host.held(HOST, START)[0]
+    for url in ("/a", "/b", "/c"):
+        host.answered(HOST, 503, None, now, url)
+    assert host.held(HOST, now) == (0.0, ""), "they would keep all others from being asked"
+    host.answered(HOST, 503, None, now, "/d")
+    assert 120 <= host.held(HOST, now)[0] - now <= 180
+
+
+def test_a_good_answer_between_them_ends_the_count() -> None:
+    host = slots()
+    for url in ("/a", "/b", "/c", "/d"):
+        host.answered(HOST, 503, None, START, url)
+        host.answered(HOST, 404, None, START, "/good")
+    assert host.held(HOST, START) == (0.0, "")
+
+
+def test_those_that_failed_are_remembered_when_hosts_are_forgotten() -> None:
+    host = slots(delay="1s")
+    host.answered(HOST, 503, None, START, "/a")
+    host.answered(HOST, 503, None, START, "/b")
+    for number in range(10_000):
+        host.take(f"h{number}", START + 10)
+        host.done(f"h{number}", START + 10)
+    host.answered(HOST, 503, None, START + 20, "/c")
+    assert host.held(HOST, START + 20)[0] > START + 20
+
+
 def test_a_hold_is_never_shortened() -> None:
     host = slots()
     host.hold(HOST, START + 500, "first")
@@ -180,15 +236,15 @@ def test_a_hold_is_never_shortened() -> None:
 
 def test_holds_survive_a_restart_with_their_count() -> None:
     host = slots(backoff="1m")
-    host.answered(HOST, 503, None, START)
-    host.answered(HOST, 503, None, START)
+    host.answered(HOST, 429, None, START)
+    host.answered(HOST, 429, None, START)
     stored = host.drain_holds()
     assert [(hold.host, hold.failures) for hold in stored] == [(HOST, 2)]
     assert host.drain_holds() == []
     again = slots(backoff="1m")
     again.restore(stored)
     assert again.free_at(HOST) == host.free_at(HOST)
-    again.answered(HOST, 503, None, START + 1000)
+    again.answered(HOST, 429, None, START + 1000)
     assert again.free_at(HOST) - (START + 1000) >= 240
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recrawl.config import Config, HintSwitches, effective
 from recrawl.crawl.courier import Delivery
@@ -149,10 +152,18 @@ def test_an_answer_forgets_failures_and_their_note():
     assert settled.settlement.source.note == ""
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_host_is_not_held_against_its_source(status):
-    settled = settle(visit(status=status, progress=visited()), TERMS)
-    assert settled.hold_until == NOW + TERMS.min_interval_s
+@given(
+    status=st.sampled_from([None, 403, 429, 500, 502, 503]),
+    failures=st.integers(0, 50),
+    held_s=st.floats(0.0, 7 * 86_400.0),
+    backoff_s=st.floats(1.0, 3600.0),
+)
+def test_after_a_hold_of_its_host_another_source_goes_first(status, failures, held_s, backoff_s):
+    terms = replace(TERMS, backoff_s=backoff_s, max_backoff_s=2.0 * backoff_s)
+    failed = visit(status=status, progress=visited(failures=failures), host_held_until=NOW + held_s)
+    alone = visit(status=status, progress=visited(failures=failures))
+    assert settle(failed, terms).hold_until >= NOW + held_s + 0.75 * backoff_s
+    assert settle(failed, terms).hold_until == pytest.approx(settle(alone, terms).hold_until + held_s)
 
 
 def test_robots_refusals_wait_as_long_as_the_copy_is_good():
@@ -253,12 +264,6 @@ def test_validators_that_cannot_be_sent_are_not_kept(text):
         assert (progress.etag, progress.modified) == ("", "")
     kept = settle(visit(status=304, progress=visited(etag=text, modified=text)), TERMS).settlement.progress
     assert (kept.etag, kept.modified) == ("", "")
-
-
-def test_a_403_that_asks_for_time_leaves_the_source_as_wanted_as_before():
-    limit = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "600"}
-    assert settle(visit(status=403, headers=limit), TERMS).hold_until == NOW + TERMS.min_interval_s
-    assert settle(visit(status=403), TERMS).hold_until > NOW + TERMS.min_interval_s
 
 
 def test_a_host_in_use_by_others_has_not_failed():

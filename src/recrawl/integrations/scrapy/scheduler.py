@@ -406,7 +406,6 @@ class RecrawlScheduler(ScrapyScheduler):
             self._count("holds")
         if visit is not None:
             visit.downloaded = True
-            visit.held_s = held_s if busy else 0.0
 
     def _response_received(self, response: Response, request: Request, spider: Spider) -> None:
         """After all middlewares: what is on its way to the spider."""
@@ -450,7 +449,7 @@ class RecrawlScheduler(ScrapyScheduler):
             response = error.response
             reason = f"HTTP status {response.status}"
         refused = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
-        self._settle_failure(visit, reason, response, hold_s=visit.held_s or None, refused=refused)
+        self._settle_failure(visit, reason, response, refused=refused)
 
     def _settle(self, visit: Visit, response: Response, **told: Any) -> None:
         crawl = self.recrawl.report(visit.key, answer=answer_of(visit, response, self._conditional), **told)

@@ -52,7 +52,6 @@ class Visit:
         self.key, self.url, self.revisit, self.due = key, url, revisit, due
         self.owed, self.requests, self.began = 0.0, 0, time.monotonic()
         self.answered = self.downloaded = self.watched = self.paid = False
-        self.held_s = 0.0
         self.trouble: BaseException | None = None
         self.observation: Observation | None = None
 
