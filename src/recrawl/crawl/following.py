@@ -40,6 +40,7 @@ class Follower:
         self._revision, self._under_way, self._told = revision, under_way, told
         self._postponed: set[int] = set()
         self._turn = asyncio.Lock()
+        self._closed = False
         self._log = structlog.get_logger("recrawl")
 
     async def watch(self, every_s: float) -> None:
@@ -52,9 +53,15 @@ class Follower:
                 self._log.warning("the catalogue could not be read", reason=str(error))
 
     async def refresh(self) -> None:
-        """Look now."""
+        """Look now, unless it has been closed."""
         async with self._turn:
-            await self._follow()
+            if not self._closed:
+                await self._follow()
+
+    async def close(self) -> None:
+        """Let a look under way end; there will be no other."""
+        async with self._turn:
+            self._closed = True
 
     async def _follow(self) -> None:
         """Take in what changed. A source that comes back while its last visit is under way waits for the end of it.

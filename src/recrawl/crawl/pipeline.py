@@ -153,6 +153,7 @@ class Crawler:
             await asyncio.gather(telling, return_exceptions=True)
             await self._must_end.given_up()
             await self._visitor.close()
+            await self._follower.close()
             self._clerk.close()
         for failure in (self._registrar.failure, *outcomes):
             if isinstance(failure, Exception):

@@ -231,6 +231,29 @@ def test_sources_whose_past_could_not_be_read_are_taken_in_the_next_time(
     asyncio.run(scene())
 
 
+def test_whoever_looks_for_edits_while_it_ends_is_not_in_its_way(store: Shifting) -> None:
+    async def scene() -> None:
+        ended = asyncio.Event()
+
+        async def look() -> None:
+            while not ended.is_set():
+                store.add([Source(url=f"http://c.example/{len(store.sources())}", kind="feed")])
+                await crawler.refresh()
+                await asyncio.sleep(0)
+
+        async with running(store, Web(), allotted=True) as crawler:
+            looking = asyncio.create_task(look())
+            await until(lambda: len(crawler._decider) > 3)
+        ended.set()
+        await looking
+        known = len(crawler._decider)
+        store.add([Source(url="http://d.example/", kind="feed")])
+        await crawler.refresh()
+        assert len(crawler._decider) == known
+
+    asyncio.run(scene())
+
+
 def _away(*_: object) -> NoReturn:
     raise StoreError("the server went away")
 
