@@ -11,6 +11,7 @@ import random
 import numpy as np
 
 from recrawl.config import Config
+from recrawl.crawl.settling import change_of
 from recrawl.records import Visits
 from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Store, Version, item_key
 from recrawl.wiring import make_policy
@@ -153,13 +154,16 @@ def _page(id: int, now: float, draw: random.Random) -> list[Settlement]:
             if k == 0
             else f"@@ -1,3 +1,3 @@\n-Apples {3.2 + 0.1 * (k - 1):.2f}\n+Apples {3.2 + 0.1 * k:.2f}\n Pears 2.90"
         )
+        source = Source(id=id, url="https://prices.example/list", title="Price list")
+        version = Version(source=id, at=at, digest=str(k), text=text, diff=diff)
         made.append(
             Settlement(
                 crawl=Crawl(source=id, at=at, outcome="first" if k == 0 else "changed", status=200, elapsed_s=0.2,
                             captured=0.5, value=0.9, value_sd=0.3, rate=2e-5, rate_sd=1e-5),
                 progress=Progress(source=id, last=at, visits=k + 1, value=0.9, value_sd=0.3, rate=2e-5, rate_sd=1e-5,
                                   due=at + 30 * HOUR, captured=0.5 * k),
-                version=Version(source=id, at=at, digest=str(k), text=text, diff=diff),
+                items=[change_of(source, version)] if k else [],
+                version=version,
             )
         )  # fmt: skip
     return made

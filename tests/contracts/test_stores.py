@@ -601,6 +601,48 @@ class TestLooking:
         )
         assert store.item(0) is store.item(10**6) is store.item(2**80) is None
 
+    def test_what_was_found_at_the_same_moment_comes_last_written_first(self, store: Store) -> None:
+        filled(store, 2)
+        listed = [Item(source=1, key=k, title=f"word {k}", published=p, first_seen=9.0) for k, p in enumerate((1, 5))]
+        store.commit(Batch(settlements=[settled(1, 9.0, items=listed)]))
+        for asked in ({}, {"source": 1}, {"text": "word"}, {"text": "word", "source": 1}, {"since": 1.0}):
+            assert [i.key for i in store.items(**asked)] == [1, 0], asked  # type: ignore[arg-type]
+
+    def test_changes_of_pages_stand_among_the_items_and_can_be_asked_for_alone(self, store: Store) -> None:
+        store.add([Source(url="feed", tags=("x",)), Source(url="page", tags=("x",))])
+        found(store, Item(source=1, key=1, title="an item", first_seen=1.0))
+        for at, text in ((2.0, "apples"), (4.0, "pears")):
+            diff = f"@@ -1,1 +1,1 @@\n-plums\n+{text}"
+            change = Item(source=2, key=int(at), title="a page", summary=text, first_seen=at, kind="change")
+            version = Version(source=2, at=at, digest=text, text=text, diff=diff)
+            store.commit(Batch(settlements=[settled(2, at, items=[change], version=version)]))
+        found(store, Item(source=1, key=2, title="another", first_seen=3.0))
+        assert [(i.kind, i.first_seen) for i in store.items()] == [
+            ("change", 4.0),
+            ("item", 3.0),
+            ("change", 2.0),
+            ("item", 1.0),
+        ]
+        for asked in ({}, {"source": 2}, {"tag": "x"}, {"order": "newest"}, {"text": "page"}):
+            assert [i.first_seen for i in store.items(kind="change", **asked)] == [4.0, 2.0], asked  # type: ignore[arg-type]
+        assert [i.first_seen for i in store.items(kind="item", limit=1, offset=1)] == [1.0]
+        assert [i.first_seen for i in store.items(kind="change", since=3.0)] == [4.0]
+        (pears,) = store.items(text="pears")
+        assert pears.kind == "change"
+        assert store.items(text="plums") == []
+
+    def test_a_change_is_told_with_its_difference_as_long_as_its_version_is_kept(self, store: Store) -> None:
+        filled(store, 2)
+        for at in (1.1, 2.2, 3.3):
+            change = Item(source=1, key=round(at), first_seen=at, kind="change")
+            version = Version(source=1, at=at, digest=f"{at}", diff=f"+{at}")
+            store.commit(Batch(settlements=[settled(1, at, items=[change], version=version)]))
+        changes = store.items(kind="change")
+        assert store.diffs(changes) == {i.id: f"+{i.first_seen}" for i in changes}
+        assert store.diffs([]) == {}
+        store.vacuum(msgspec.structs.replace(FOREVER, versions=1), 10.0)
+        assert store.diffs(changes) == {changes[0].id: "+3.3"}
+
     def test_items_are_found_by_tag(self, store: Store) -> None:
         store.add([Source(url="a", tags=("x", "y")), Source(url="b", tags=("x",)), Source(url="c")])
         found(store, *[Item(source=k, key=k, title=f"t{k}", first_seen=float(k)) for k in (1, 2, 3)])

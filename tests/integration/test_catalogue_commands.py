@@ -15,6 +15,7 @@ import pytest
 from made_up import learn
 from recrawl.cli import run
 from recrawl.config import Config
+from recrawl.crawl.settling import change_of
 from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Version, item_key
 from recrawl.store.opening import open_store
 from recrawl.wiring import recall
@@ -88,6 +89,7 @@ def crawled(here):
         crawl = Crawl(source=id, at=now - HOUR, new=2, captured=1.5, elapsed_s=0.2 * id, **answer)
         items = [] if failures else [_item(id, k, now) for k in range(2)]
         version = Version(source=2, at=now - HOUR, digest="d", diff="-old\x1b[31m\n+new <b>") if id == 2 else None
+        items += [change_of(store.source(2), version)] if version else []
         settlements.append(Settlement(crawl=crawl, progress=progress, items=items, version=version))
     shared = learn(store.sources(), [*_history(1, 20.0, now), settlements[0]])
     price = Price(at=now - 5, price=0.3, budget=1.0, requests=60, captured=9.0)
@@ -319,7 +321,7 @@ def test_explain_says_what_holds_a_source_back_and_when_a_new_one_is_fetched(cra
 
 
 def test_items_are_found_by_time_source_tag_and_words(crawled, said):
-    assert len(as_json(said("items", "--json"))) == 4
+    assert [each["kind"] for each in as_json(said("items", "--json"))] == ["item"] * 4 + ["change"]
     assert len(as_json(said("items", "--json", "--since", "30s"))) == 2
     assert {each["source"] for each in as_json(said("items", "--json", "--source", "slow"))} == {2}
     assert {each["source"] for each in as_json(said("items", "--json", "--tag", "news"))} == {1}
@@ -333,6 +335,21 @@ def test_changes_of_a_page_are_shown_as_they_were_found(crawled, said):
     text = said("changes", "slow")
     assert "-old\n+new <b>\n" in text
     assert said("changes", "busy") == "no changes\n"
+
+
+def test_changes_of_all_pages_are_shown_in_one_place(crawled, said):
+    (found,) = as_json(said("changes", "--json"))
+    assert (found["source"], found["source_url"], found["added"]) == (2, "https://slow.example/page", "new <b>")
+    assert found["diff"] == "-old\x1b[31m\n+new <b>"
+    text = said("changes")
+    assert "Slow" in text
+    assert "+new <b>" in text
+    assert "\x1b[31m" not in text
+    assert said("changes", "--since", "1m") == said("changes", "--tag", "news") == "no changes\n"
+    assert said("changes", "slow", "--since", "1m") == "no changes\n"
+    assert "Slow: changed" in said("items")
+    (searched,) = as_json(said("search", "new", "--json"))
+    assert (searched["kind"], searched["source"]) == ("change", 2)
 
 
 def test_whatif_compares_the_present_budget_with_others(crawled, said):

@@ -1,41 +1,106 @@
-"""`recrawl changes`: what changed on a page."""
+"""`recrawl changes`: what changed on pages."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from recrawl.cli.options import json_option, opened_store, settings, store_options
+from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from recrawl.store.base import Item, Store, Version
 
 TONES = {"+": "green", "-": "red", "@": "cyan"}
+OF_ONE, OF_ALL = 5, 20
+"""How many are shown unless something else is said."""
+LINES = 12
+"""Of one change among those of all pages; the rest is told with the page's own changes."""
 
 
-@click.command(name="changes", short_help="Show what changed on a page.")
-@click.argument("target")
-@click.option("--limit", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", help="At most.")
+@click.command(name="changes", short_help="Show what changed on pages.")
+@click.argument("target", required=False)
+@click.option("--since", metavar="TIME", help="Only what changed in the last 1h, 2d, …")
+@click.option("--tag", metavar="T", help="Only of sources with this tag.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"At most so many.  [default: {OF_ALL}, of one page {OF_ONE}]",
+)
 @json_option
 @store_options
-def command(target: str, limit: int, as_json: bool) -> None:
-    """Show the differences between the states of a page, the latest first.
+def command(target: str | None, since: str | None, tag: str | None, limit: int | None, as_json: bool) -> None:
+    """Show what changed on all pages that are watched, the latest first.
 
-    TARGET is an id, a URL, or a part of a URL or title that fits one source only.
+    With a TARGET, show the states of that page alone. TARGET is an id, a URL, or a part of a URL or title that fits one
+    source only.
     """
+    from recrawl.cli.targets import find_source
+    from recrawl.units import parse_duration
+
+    now = time.time()
+    start = None if since is None else now - parse_duration("--since", since)
+    with opened_store(settings()) as store:
+        if target is None:
+            found = store.items(kind="change", tag=tag, since=start, limit=limit or OF_ALL)
+            _show_all(store, found, now, as_json)
+            return
+        source = find_source(store, target)
+        versions = store.versions(source.id, limit or OF_ONE) if tag is None or tag in source.tags else []
+    _show_one([each for each in versions if start is None or each.at >= start], now, as_json)
+
+
+def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, lines, write_json
-    from recrawl.cli.targets import find_source
-    from recrawl.crawl.text import visible
 
-    now = time.time()
-    with opened_store(settings()) as store:
-        found = store.versions(find_source(store, target).id, limit)
+    diffs = store.diffs(found)
+    sources = {each.id: each for each in store.sources(ids=sorted({item.source for item in found}))} if found else {}
+    shown = [(item, sources[item.source], diffs.get(item.id, "")) for item in found if item.source in sources]
+    if as_json:
+        rows = [
+            {"id": item.id, "source": item.source, "source_url": source.url, "source_title": source.title,
+             "at": item.first_seen, "added": item.summary, "diff": diff}
+            for item, source, diff in shown
+        ]  # fmt: skip
+        write_json(rows)
+        return
+    texts: list[Text] = []
+    for item, source, diff in shown:
+        told = diff.splitlines() or [f"+{line}" for line in item.summary.splitlines()]
+        texts.append(Text.assemble((f"{ago(item.first_seen, now)} ago  ", "dim"), (name_of(source, 100), "bold")))
+        texts += [_line(line) for line in told[:LINES]]
+        if len(told) > LINES:
+            texts.append(Text(f"… {len(told) - LINES} more lines: recrawl changes {source.id}", style="dim"))
+    lines(console(), texts or [Text("no changes")])
+
+
+def _show_one(found: Sequence[Version], now: float, as_json: bool) -> None:
+    from rich.text import Text
+
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import ago, lines, write_json
+
     if as_json:
         write_json([{"source": each.source, "at": each.at, "digest": each.digest, "diff": each.diff} for each in found])
         return
-    texts = []
+    texts: list[Text] = []
     for each in found:
         texts.append(Text(f"{ago(each.at, now)} ago" + ("" if each.diff else ": first seen"), style="bold"))
-        texts += [Text(visible(line), TONES.get(line[:1], "")) for line in each.diff.splitlines()]
+        texts += [_line(line) for line in each.diff.splitlines()]
     lines(console(), texts or [Text("no changes")])
+
+
+def _line(line: str) -> Text:
+    from rich.text import Text
+
+    from recrawl.crawl.text import visible
+
+    return Text(visible(line), TONES.get(line[:1], ""))

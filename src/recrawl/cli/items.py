@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @json_option
 @store_options
 def command(since: str | None, target: str | None, tag: str | None, limit: int, as_json: bool) -> None:
-    """List the items found, the latest first."""
+    """List what was found, the latest first: items of feeds and sitemaps, and changes of pages."""
     from recrawl.cli.targets import find_source
     from recrawl.units import parse_duration
 
@@ -50,6 +50,7 @@ def show_items(store: Store, found: Sequence[Item], now: float, as_json: bool) -
 def _fields(item: Item, source: Source | None) -> dict[str, object]:
     return {
         "id": item.id,
+        "kind": item.kind,
         "source": item.source,
         "source_url": source.url if source else "",
         "source_title": source.title if source else "",
@@ -70,9 +71,13 @@ def _show(found: Sequence[Item], sources: dict[int, Source], now: float) -> None
 
     out, texts = console(), []
     for item in found:
-        line = Text.assemble((f"{ago(item.first_seen, now):>6}  ", "dim"),
-                             (clean(item.title, 300) or visible(item.link) or "(no title)", "bold"))  # fmt: skip
-        if item.source in sources:
+        title = clean(item.title, 300) or visible(item.link) or "(no title)"
+        if item.kind == "change":
+            title += ": changed"
+        line = Text.assemble((f"{ago(item.first_seen, now):>6}  ", "dim"), (title, "bold"))
+        if item.kind == "change" and item.summary:
+            line.append(f"  + {clean(item.summary, 300)}", "green")
+        elif item.source in sources:
             line.append(f"  {name_of(sources[item.source], 60)}")
         texts += [line, Text(f"        {visible(item.link)}", "dim")] if item.link else [line]
     lines(out, texts or [Text("no items")])

@@ -23,7 +23,10 @@ from recrawl.cli.options import json_option, opened_store, settings, store_optio
 def command(
     query: tuple[str, ...], since: str | None, tag: str | None, newest: bool, limit: int, as_json: bool
 ) -> None:
-    """Find items in which all these words occur; fis* is any word that begins so. No other sign has a meaning."""
+    """Find items, and changes of pages, in which all these words occur; fis* is any word that begins so.
+
+    No other sign has a meaning.
+    """
     from recrawl.units import parse_duration
 
     now = time.time()

@@ -43,6 +43,15 @@ def unified(old: str, new: str, limit: int = MOST_CHARACTERS) -> str:
     return _bounded(_fine(changed_old, changed_new, lead), limit)
 
 
+def added_lines(diff: str) -> str:
+    """What a diff says is new, a line each.
+
+    >>> added_lines("@@ -1,2 +1,2 @@\\n same\\n-old\\n+new")
+    'new'
+    """
+    return "\n".join(line[1:] for line in diff.split("\n") if line.startswith("+"))
+
+
 def _fine(old: list[str], new: list[str], offset: int) -> Iterator[str]:
     matcher = difflib.SequenceMatcher(None, old, new)
     for group in matcher.get_grouped_opcodes(CONTEXT):

@@ -40,14 +40,14 @@ class Heard:
 
 
 def gather(clicks: Sequence[Click], items: Mapping[int, Item], now: float) -> dict[int, Opened]:
-    """Clicks put together by item; those on items that are gone, and those from before an item was found, left out.
+    """Clicks put together by item, but for those on items that are gone, on changes, and from before it was found.
 
     Times in the future are taken for now, as are those of publication after the item was found for that.
     """
     out: dict[int, Opened] = {}
     for click in clicks:
         item, at = items.get(click.item), min(click.at, now)
-        if item is None or click.count <= 0 or not at >= item.first_seen:
+        if item is None or item.kind != "item" or click.count <= 0 or not at >= item.first_seen:
             continue
         known = out.get(item.id)
         if known is None:

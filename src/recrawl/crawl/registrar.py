@@ -160,7 +160,7 @@ def _recall(store: Store, visit: Visit) -> None:
         return
     (gone,) = store.unseen([(source, former)])
     if len(gone) < len(set(former)):
-        stored = store.items(source=source, limit=renaming.LOOK_BACK + 2 * len(visit.keys))
+        stored = store.items(source=source, kind="item", limit=renaming.LOOK_BACK + 2 * len(visit.keys))
         visit.unseen -= renaming.known_before(renamed, gone, stored)
 
 
@@ -169,7 +169,7 @@ def _recognise(store: Store, visit: Visit) -> None:
     findings, source, last = visit.findings, visit.intent.source.id, visit.intent.progress.last
     assert findings is not None
     assert last is not None
-    found = store.items(source=source, limit=renaming.LOOK_BACK + 2 * len(visit.keys))
+    found = store.items(source=source, kind="item", limit=renaming.LOOK_BACK + 2 * len(visit.keys))
     links = {item.link for item in found}
     keys = renaming.links_instead(findings.items, links, last)
     if keys is not None:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from recrawl.crawl.diffs import added_lines
 from recrawl.crawl.events import change_event, item_event, source_event
+from recrawl.crawl.findings import FoundItem
 from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.crawl.politeness import site_of
@@ -112,7 +114,7 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     findings, before = visit.findings, visit.intent.progress
     assert findings is not None
     keys = visit.keys
-    fresh = [(key, item) for key, item in zip(keys, findings.items, strict=True) if key in visit.unseen]
+    fresh = oldest_first([(key, item) for key, item in zip(keys, findings.items, strict=True) if key in visit.unseen])
     first = before.last is None
     source = _described(visit)
     importance, half_life = _worth(visit, terms)
@@ -150,6 +152,15 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     return _settled(visit, terms, crawl, progress, lesson, source, items=items, events=events)
 
 
+def oldest_first(fresh: list[tuple[int, FoundItem]]) -> list[tuple[int, FoundItem]]:
+    """Items in the order in which they are stored, so that "latest first" is by date, then as the publisher lists.
+
+    A list begins with its latest item; those without a date come after those with one.
+    """
+    latest_first = sorted(fresh, key=lambda pair: math.inf if pair[1].published is None else -pair[1].published)
+    return latest_first[::-1]
+
+
 def _missed(visit: Visit, keys: list[int], fresh: int) -> tuple[bool, int]:
     """Whether items came and went unseen since the last visit, and about how many."""
     before, findings = visit.intent.progress, visit.findings
@@ -169,7 +180,7 @@ def _page(visit: Visit, terms: Terms) -> Settled:
     source = _described(visit)
     progress = _answered(visit)
     progress.digest = findings.digest
-    version, events, captured = None, [], 0.0
+    version, items, events, captured = None, [], [], 0.0
     if first or changed:
         diff = visit.diff if changed else ""
         version = Version(source=source.id, at=visit.at, digest=findings.digest, text=findings.text, diff=diff)
@@ -178,11 +189,25 @@ def _page(visit: Visit, terms: Terms) -> Settled:
         importance, half_life = _worth(visit, terms)
         captured = blind_worth(importance, gap, half_life, terms.ephemeral)
         progress.captured += captured
+        items.append(change_of(source, version))
         events.append(change_event(source, version, captured, visit.at))
     outcome: Outcome = "first" if first else "changed" if changed else "unchanged"
     crawl = _crawl(visit, outcome, new=int(changed), captured=captured)
     lesson = Lesson("page", changed=changed)
-    return _settled(visit, terms, crawl, progress, lesson, source, version=version, events=events)
+    return _settled(visit, terms, crawl, progress, lesson, source, items=items, version=version, events=events)
+
+
+def change_of(source: Source, version: Version) -> Item:
+    """A change of a page as something found: it is listed and searched for by what is new in it."""
+    return Item(
+        source=source.id,
+        key=item_key(f"change {version.at!r} {version.digest}"),
+        title=source.title,
+        link=source.url,
+        summary=added_lines(version.diff),
+        first_seen=version.at,
+        kind="change",
+    )
 
 
 def _unchanged(visit: Visit, terms: Terms) -> Settled:

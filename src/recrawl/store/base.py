@@ -17,6 +17,7 @@ from recrawl.config import Discovery, Retention, SourceOptions
 
 SourceKind = Literal["auto", "feed", "sitemap", "page", "key"]
 SourceState = Literal["active", "paused", "retired"]
+ItemKind = Literal["item", "change"]
 Outcome = Literal["new", "changed", "unchanged", "first", "failed", "refused"]
 """Of a crawl: brought new items, a page changed, nothing new, the baseline of a source, no usable answer, robots."""
 
@@ -132,9 +133,13 @@ class Crawl(msgspec.Struct, kw_only=True):
 
 
 class Item(msgspec.Struct, kw_only=True):
-    """Something found: an item of a feed or an URL of a sitemap. `id` is given by the store; (source, key) is unique.
+    """Something found: an item of a feed, an URL of a sitemap, or a change of a page.
 
-    `key` is eight bytes as an integer (`item_key`), `published` is None where the publisher does not say.
+    Parameters
+        id: given by the store; grows in the order in which things were found
+        key: eight bytes as an integer (`item_key`); (source, key) is unique
+        summary: of a change, the lines that are new; what else differs is told by the version of that moment (`diffs`)
+        published: None where the publisher does not say
     """
 
     id: int = 0
@@ -145,6 +150,7 @@ class Item(msgspec.Struct, kw_only=True):
     summary: str = ""
     published: float | None = None
     first_seen: float = 0.0
+    kind: ItemKind = "item"
 
 
 class Version(msgspec.Struct, kw_only=True):
@@ -426,14 +432,16 @@ class Store(Protocol):
         tag: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        kind: ItemKind | None = None,
         text: str | None = None,
         order: Literal["newest", "relevance", "found"] = "found",
         limit: int = 100,
         offset: int = 0,
     ) -> list[Item]:
-        """Newest first by first sight ("found") or publication ("newest", first sight where it is not known), seen in
-        [since, until). `text` is a full-text search in which every word must occur (`word*`: as a beginning) and no
-        input is a syntax error: found last first, or by relevance among the thousands found last."""
+        """Newest first by first sight ("found"; what was written last first where that is the same) or publication
+        ("newest", first sight where it is not known), seen in [since, until). `text` is a full-text search in which
+        every word must occur (`word*`: as a beginning) and no input is a syntax error: found last first, or by
+        relevance among the thousands found last."""
         ...
 
     def item(self, id: int) -> Item | None:
@@ -446,6 +454,10 @@ class Store(Protocol):
 
     def versions(self, source: int, limit: int = 20) -> list[Version]:
         """Latest first."""
+        ...
+
+    def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
+        """What differed, by the id of each of these changes; those whose version was dropped are left out."""
         ...
 
     def prices(self, since: float, limit: int = 2000) -> list[Price]:

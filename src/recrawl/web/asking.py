@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import cast
+from typing import cast, get_args
 
 from recrawl.errors import ParameterError
-from recrawl.store.base import SourceState
+from recrawl.store.base import ItemKind, SourceState
 from recrawl.units import parse_duration, parse_rate, whole_number
 from recrawl.web.desk import Desk
 from recrawl.web.views import catalogue, latest
@@ -46,9 +46,10 @@ def items_wanted(query: Mapping[str, str], now: float) -> latest.Wanted:
     words, order = text(query, "q"), query.get("order", "")
     usual = "relevance" if words else "worth"
     within = _seconds(query.get("within", ""))
-    source = query.get("source", "")
+    source, kind = query.get("source", ""), query.get("kind", "")
     return latest.Wanted(
         text=words,
+        kind=cast("ItemKind", kind) if kind in get_args(ItemKind) else None,
         tag=text(query, "tag"),
         source=whole(query, "source", 0, LARGEST_ID) if source else None,
         since=None if math.isnan(within) else now - within,

@@ -1,4 +1,4 @@
-"""Items as an Atom feed [RFC 4287]: the latest, or what a search finds, for any feed reader."""
+"""What was found as an Atom feed [RFC 4287]: the latest, or what a search finds, for any feed reader."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ def _entry(root: Any, entry: Entry) -> None:
     item, source = entry.item, entry.source
     element = etree.SubElement(root, f"{{{NAMESPACE}}}entry")
     _text(element, "id", f"tag:{urlsplit(source.url).hostname or 'recrawl'},2000:recrawl:{item.id}")
-    _text(element, "title", plain(item.title) or plain(item.link) or "untitled")
+    title = plain(item.title) or plain(item.link) or "untitled"
+    _text(element, "title", f"{title}: changed" if entry.changed else title)
     _text(element, "updated", stamp(item.first_seen if item.published is None else item.published) or stamp(0.0))
     if http_link(item.link):
         etree.SubElement(element, f"{{{NAMESPACE}}}link", href=_sound(item.link))
     _text(etree.SubElement(element, f"{{{NAMESPACE}}}author"), "name", plain(source.title) or source.url)
     if item.summary:
         _text(element, "summary", plain(item.summary, 1000))
+    if entry.diff:
+        _text(element, "content", entry.diff)
 
 
 def _text(parent: Any, name: str, text: str) -> None:

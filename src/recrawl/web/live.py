@@ -1,8 +1,8 @@
 """What happens, as it happens: one look at the store a second for all who listen, none while nobody does.
 
 The crawler may be another process, so the store is asked; what it says is turned into server-sent events: `change` when
-anything differs from the last look, `item` for every item found since, `fleet` when only the fleet's board does, a
-comment now and then to keep the line open.
+anything differs from the last look, `item` for every item and every change of a page found since, `fleet` when only the
+fleet's board does, a comment now and then to keep the line open.
 """
 
 from __future__ import annotations
@@ -126,6 +126,7 @@ class Hub:
 def _as_json(item: Item) -> dict[str, Any]:
     return {
         "id": item.id,
+        "kind": item.kind,
         "source": item.source,
         "title": plain(item.title),
         "link": http_link(item.link) or "",

@@ -53,6 +53,15 @@ def test_a_first_visit_teaches_from_the_backlog_and_captures_nothing():
     assert keys_in(settled.settlement.progress.listing) == [item_key("a"), item_key("b")]
 
 
+def test_items_are_stored_oldest_first_as_the_publisher_lists_those_of_one_date():
+    listed = feed(("new", NOW - 5), ("undated", None), ("newer", NOW - 1), ("twin", NOW - 5), ("also undated", None))
+    stored = settle(visit(listed), TERMS).settlement
+    assert [item.title for item in stored.items] == ["also undated", "undated", "twin", "new", "newer"]
+    assert [msgspec.json.decode(event.body)["item"]["title"] for event in stored.events] == [
+        item.title for item in stored.items
+    ]
+
+
 def test_new_items_are_worth_importance_times_what_has_not_faded():
     settled = settle(visit(feed(("a", NOW - 3600), ("old", NOW - 9999)), progress=visited(), unseen=["a"]), TERMS)
     assert settled.settlement.crawl.captured == pytest.approx(2.0 * 0.5)
@@ -116,6 +125,9 @@ def test_a_changed_page_stores_a_readable_difference():
     assert "-price 10" in version.diff
     assert "+price 12" in version.diff
     assert settled.lesson.changed
+    (change,) = settled.settlement.items
+    assert (change.kind, change.title, change.link) == ("change", PAGE.title, PAGE.url)
+    assert (change.summary, change.first_seen) == ("price 12", version.at)
 
 
 @pytest.mark.parametrize(("digest", "outcome"), [("", "first"), ("same", "unchanged")])
@@ -124,7 +136,7 @@ def test_a_page_without_a_change_is_a_baseline_or_unchanged(digest, outcome):
     settled = settle(visit(Findings(kind="page", text="t", digest="same"), source=PAGE, progress=before), TERMS)
     assert settled.settlement.crawl.outcome == outcome
     assert not settled.lesson.changed
-    assert settled.settlement.events == []
+    assert settled.settlement.events == settled.settlement.items == []
 
 
 def test_failures_in_a_row_wait_twice_as_long_each_and_are_noted():

@@ -115,6 +115,34 @@ class TestSchemas:
             made(path, batches=1)
             assert SqliteStore(path, read_only=True).count() == 50
 
+    def test_changes_of_an_older_store_are_found_by_what_is_new_in_them(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from recrawl.store.sqlite import database, migrations
+
+        with monkeypatch.context() as older:
+            for module in (database, migrations):
+                older.setattr(module, "steps", lambda: steps()[:7])
+            SqliteStore(path).close()
+        written = sqlite3.connect(path)
+        columns = 'url, kind, title, tags, headers, "select", state, note, revision'
+        written.execute(
+            f"INSERT INTO sources ({columns}) VALUES ('https://p/', 'page', 'Prices', '', '', '', '', '', 1)"
+        )
+        diff = '@@ -1,2 +1,3 @@\n same\n-plums\n+"apples" \\n 3\n+pears\t4\n… and 2 more lines'
+        for at, text in ((1.0, ""), (2.0, diff), (3.0, "-gone")):
+            row = (1, at, "d", "text", text)
+            written.execute("INSERT INTO versions (source, at, digest, text, diff) VALUES (?, ?, ?, ?, ?)", row)
+        written.commit()
+        written.close()
+        with SqliteStore(path) as store:
+            gone, changed = store.items(kind="change")
+            assert (changed.title, changed.link, changed.first_seen) == ("Prices", "https://p/", 2.0)
+            assert changed.summary == '"apples" /n 3\npears\t4'
+            assert (gone.summary, store.diffs([gone, changed])) == ("", {gone.id: "-gone", changed.id: diff})
+            assert [each.id for each in store.items(text="pears")] == [changed.id]
+            assert store.items(text="plums") == []
+
     def test_a_migration_that_fails_leaves_the_old_schema(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from recrawl.store.sqlite import database, migrations
 

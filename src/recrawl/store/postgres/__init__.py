@@ -22,6 +22,7 @@ from recrawl.store.base import (
     Event,
     Hold,
     Item,
+    ItemKind,
     Keep,
     Price,
     Progress,
@@ -277,6 +278,7 @@ class PostgresStore:
         tag: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        kind: ItemKind | None = None,
         text: str | None = None,
         order: looking.ItemOrder = "found",
         limit: int = 100,
@@ -291,6 +293,7 @@ class PostgresStore:
                 tag=tag,
                 since=since,
                 until=until,
+                kind=kind,
                 text=text,
                 order=order,
                 limit=limit,
@@ -311,6 +314,10 @@ class PostgresStore:
     def versions(self, source: int, limit: int = 20) -> list[Version]:
         """Latest first."""
         return self._link.reading(lambda connection: looking.versions(connection, source, limit))
+
+    def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
+        """What differed, by the id of each of these changes."""
+        return self._link.reading(lambda connection: looking.diffs(connection, changes))
 
     def prices(self, since: float, limit: int = 2000) -> list[Price]:
         """Oldest first; the latest `limit` of them."""

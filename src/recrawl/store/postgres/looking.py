@@ -7,12 +7,14 @@ the index. Both ways are forced on the server's planner, whose own choice rests 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from recrawl.errors import ParameterError
-from recrawl.store.base import Crawl, Hold, Item, Price, Robots, Totals, Version
-from recrawl.store.postgres.rows import digest
+from recrawl.store.base import Crawl, Hold, Item, ItemKind, Price, Robots, Totals, Version
+from recrawl.store.postgres.rows import columns_of, digest
 from recrawl.store.postgres.words import query
+from recrawl.store.sqlite.looking import KINDS
 from recrawl.store.sqlite.rows import columns, crawl_of, record_of
 
 ItemOrder = Literal["newest", "relevance", "found"]
@@ -30,6 +32,11 @@ _WINDOWS = ((40, 20_000), (200, 80_000))
 _FEW = 200
 _FEW_ITEMS = 2000
 _NAN = float("nan")
+_DIFFS = """
+SELECT change.id, version.diff
+FROM unnest($1::bigint[], $2::bigint[], $3::double precision[]) AS change (id, source, at),
+LATERAL (SELECT diff FROM versions WHERE source = change.source AND at = change.at ORDER BY id DESC LIMIT 1) AS version
+"""
 
 
 class _Wanted:
@@ -38,11 +45,18 @@ class _Wanted:
     Of a few sources, items are gathered source by source; otherwise they are walked, and seen whose they are.
     """
 
-    def __init__(self, sources: list[int] | None, tag: str | None, since: float | None, until: float | None) -> None:
+    def __init__(
+        self,
+        sources: list[int] | None,
+        tag: str | None,
+        since: float | None,
+        until: float | None,
+        kind: ItemKind | None,
+    ) -> None:
         self.values: list[Any] = []
         self.few = sources is not None
         self._sources = "" if sources is None else self.place(sources)
-        parts = []
+        parts = [KINDS[kind]] if kind else []
         if sources is not None:
             parts.append("items.source = chosen.source")
         elif tag is not None:
@@ -81,6 +95,7 @@ async def items(
     tag: str | None,
     since: float | None,
     until: float | None,
+    kind: ItemKind | None,
     text: str | None,
     order: ItemOrder,
     limit: int,
@@ -89,7 +104,7 @@ async def items(
     """Those that match all that is given."""
     if order not in _ITEM_ORDERS:
         raise ParameterError("order", f"one of {', '.join(_ITEM_ORDERS)}", repr(order))
-    wanted = _Wanted(await _few_sources(connection, source, tag), tag, since, until)
+    wanted = _Wanted(await _few_sources(connection, source, tag), tag, since, until, kind)
     if text is not None and text.strip():
         return await _search(connection, wanted, text, order, limit, offset)
     if order == "newest" and not await wanted.are_few(connection):
@@ -190,6 +205,12 @@ async def versions(connection: Any, source: int, limit: int) -> list[Version]:
     """Latest first."""
     statement = f"SELECT {columns(Version)} FROM versions WHERE source = $1 ORDER BY at DESC, id DESC LIMIT $2"
     return [record_of(Version, row) for row in await connection.fetch(statement, source, limit)]
+
+
+async def diffs(connection: Any, changes: Sequence[Item]) -> dict[int, str]:
+    """What differed, by the id of each of these changes."""
+    rows = await connection.fetch(_DIFFS, *columns_of([(each.id, each.source, each.first_seen) for each in changes], 3))
+    return {row[0]: row[1] for row in rows}
 
 
 async def prices(connection: Any, since: float, limit: int) -> list[Price]:

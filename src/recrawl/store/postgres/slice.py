@@ -55,7 +55,7 @@ class Slice:
         self.add, self.source, self.edit, self.remove = store.add, store.source, store.edit, store.remove
         self.claim, self.claimed, self.release = store.claim, store.claimed, store.release
         self.unseen, self.robots, self.items, self.item = store.unseen, store.robots, store.items, store.item
-        self.crawls, self.versions, self.prices = store.crawls, store.versions, store.prices
+        self.crawls, self.versions, self.diffs, self.prices = store.crawls, store.versions, store.diffs, store.prices
         self.count, self.totals, self.tags, self.believed = store.count, store.totals, store.tags, store.believed
         self.clicks, self.record_clicks, self.click_totals = store.clicks, store.record_clicks, store.click_totals
         self.events, self.cursor, self.advance = store.events, store.cursor, store.advance

@@ -22,6 +22,7 @@ from recrawl.store.base import (
     Event,
     Hold,
     Item,
+    ItemKind,
     Keep,
     Price,
     Progress,
@@ -226,6 +227,7 @@ class SqliteStore:
         tag: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        kind: ItemKind | None = None,
         text: str | None = None,
         order: looking.ItemOrder = "found",
         limit: int = 100,
@@ -240,6 +242,7 @@ class SqliteStore:
                 tag=tag,
                 since=since,
                 until=until,
+                kind=kind,
                 text=text,
                 order=order,
                 limit=limit,
@@ -260,6 +263,11 @@ class SqliteStore:
         """Latest first."""
         with self._database.reading() as connection:
             return looking.versions(connection, source, limit)
+
+    def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
+        """What differed, by the id of each of these changes."""
+        with self._database.reading() as connection:
+            return looking.diffs(connection, changes)
 
     def prices(self, since: float, limit: int = 2000) -> list[Price]:
         """Oldest first; the latest `limit` of them."""

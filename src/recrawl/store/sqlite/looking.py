@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from recrawl.errors import ParameterError
-from recrawl.store.base import Crawl, Hold, Item, Price, Robots, Totals, Version
+from recrawl.store.base import Crawl, Hold, Item, ItemKind, Price, Robots, Totals, Version
 from recrawl.store.sqlite.rows import columns, crawl_of, mended, record_of
 
 ItemOrder = Literal["newest", "relevance", "found"]
@@ -18,6 +19,8 @@ _ITEM_ORDERS = {
 }
 RANKED = 2000
 """Relevance is computed among this many latest matches: a frequent word in a large store has too many to score."""
+# Written out, because changes have an index of their own that no argument leads to.
+KINDS: dict[ItemKind, str] = {"item": "items.kind = 'item'", "change": "items.kind = 'change'"}
 LARGEST = 2**63 - 1
 """The largest id there can be."""
 _WORDS = 32
@@ -45,9 +48,14 @@ def _quoted(word: str) -> str:
 
 
 def _conditions(
-    connection: sqlite3.Connection, source: int | None, tag: str | None, since: float | None, until: float | None
+    connection: sqlite3.Connection,
+    source: int | None,
+    tag: str | None,
+    since: float | None,
+    until: float | None,
+    kind: ItemKind | None,
 ) -> tuple[str, list[Any]]:
-    parts: list[str] = []
+    parts = [KINDS[kind]] if kind else []
     values: list[Any] = []
     if source is not None:
         parts.append("items.source = ?")
@@ -78,6 +86,7 @@ def items(
     tag: str | None,
     since: float | None,
     until: float | None,
+    kind: ItemKind | None,
     text: str | None,
     order: ItemOrder,
     limit: int,
@@ -86,7 +95,7 @@ def items(
     """Those that match all that is given."""
     if order not in _ITEM_ORDERS:
         raise ParameterError("order", f"one of {', '.join(_ITEM_ORDERS)}", repr(order))
-    where, values = _conditions(connection, source, mended(tag), since, until)
+    where, values = _conditions(connection, source, mended(tag), since, until, kind)
     if text is not None and text.strip():
         expression = match_expression(text)
         if not expression:
@@ -170,6 +179,13 @@ def versions(connection: sqlite3.Connection, source: int, limit: int) -> list[Ve
     """Latest first."""
     statement = f"SELECT {columns(Version)} FROM versions WHERE source = ? ORDER BY at DESC, id DESC LIMIT ?"
     return [record_of(Version, row) for row in connection.execute(statement, (source, limit))]
+
+
+def diffs(connection: sqlite3.Connection, changes: Sequence[Item]) -> dict[int, str]:
+    """What differed, by the id of each of these changes."""
+    statement = "SELECT diff FROM versions WHERE source = ? AND at = ? ORDER BY id DESC LIMIT 1"
+    rows = {each.id: connection.execute(statement, (each.source, each.first_seen)).fetchone() for each in changes}
+    return {id: row[0] for id, row in rows.items() if row}
 
 
 def prices(connection: sqlite3.Connection, since: float, limit: int) -> list[Price]:

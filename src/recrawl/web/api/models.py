@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from recrawl.cluster.board import Board, ShardLine
 from recrawl.crawl.explanation import Explanation
-from recrawl.store.base import Crawl, Version
+from recrawl.store.base import Crawl, ItemKind, Version
 from recrawl.web.views.catalogue import Row
 from recrawl.web.views.latest import Entry
 from recrawl.web.words import http_link
@@ -156,9 +156,13 @@ class ImportedOut(Record):
 
 
 class ItemOut(Record):
-    """An item; `link` is empty if it is not http or https."""
+    """An item, or a change of a page; `link` is empty if it is not http or https.
+
+    The title of a change is its page's, its `summary` the lines that are new.
+    """
 
     id: int
+    kind: ItemKind
     source: int
     source_title: str
     title: str
@@ -174,6 +178,7 @@ class ItemOut(Record):
         item = entry.item
         return cls(
             id=item.id,
+            kind=item.kind,
             source=item.source,
             source_title=entry.source.title,
             title=item.title,
@@ -191,6 +196,39 @@ class ItemsOut(Record):
     page: int
     more: bool
     items: list[ItemOut]
+
+
+class ChangeOut(Record):
+    """A change of a page: `added` are the lines that are new, `diff` is empty once the version was dropped."""
+
+    id: int
+    source: int
+    source_url: str
+    source_title: str
+    at: float | None
+    added: str
+    diff: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> ChangeOut:
+        """An entry as JSON."""
+        return cls(
+            id=entry.item.id,
+            source=entry.source.id,
+            source_url=entry.source.url,
+            source_title=entry.source.title,
+            at=finite(entry.item.first_seen),
+            added=entry.item.summary,
+            diff=entry.diff,
+        )
+
+
+class ChangesOut(Record):
+    """One page of changes; `more` if there is another."""
+
+    page: int
+    more: bool
+    changes: list[ChangeOut]
 
 
 class CrawlOut(Record):

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from recrawl import __version__
 from recrawl.cluster.board import is_up
 from recrawl.crawl.whatif import Prospect
-from recrawl.store.base import Click, Source, SourceState
+from recrawl.store.base import Click, ItemKind, Source, SourceState
 from recrawl.web import asking, editing
 from recrawl.web.api import models
 from recrawl.web.api.models import finite
@@ -144,13 +144,33 @@ def _add_looking(routes: APIRouter, desk: Desk) -> None:
         source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
         since: At = None,
         until: At = None,
+        kind: ItemKind | None = None,
         order: Literal["worth", "newest", "found"] = "found",
         page: ItemPage = 1,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> models.ItemsOut:
-        """The latest items, by first sight, publication, or what they are worth now."""
-        wanted = latest.Wanted(tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit)
+        """The latest items and changes of pages, by first sight, publication, or what they are worth now."""
+        wanted = latest.Wanted(
+            kind=kind, tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit
+        )
         return page_of(wanted)
+
+    @routes.get("/changes", tags=["items"])
+    def changes(
+        tag: Words = "",
+        source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
+        since: At = None,
+        until: At = None,
+        page: ItemPage = 1,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> models.ChangesOut:
+        """The latest changes of pages, with what changed."""
+        wanted = latest.Wanted(
+            kind="change", tag=tag, source=source, since=since, until=until, order="found", page=page, limit=limit
+        )
+        found = latest.latest(desk, wanted)
+        shown = [models.ChangeOut.of(entry) for entry in found.entries]
+        return models.ChangesOut(page=page, more=found.more, changes=shown)
 
     @routes.get("/search", tags=["items"])
     def search(
@@ -163,7 +183,7 @@ def _add_looking(routes: APIRouter, desk: Desk) -> None:
         page: ItemPage = 1,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> models.ItemsOut:
-        """Items that have all of these words (`libr*`: as a beginning). No text is a syntax error."""
+        """Items and changes of pages with all of these words (`libr*`: as a beginning). No text is a syntax error."""
         wanted = latest.Wanted(
             text=q, tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit
         )
@@ -171,7 +191,7 @@ def _add_looking(routes: APIRouter, desk: Desk) -> None:
 
     @routes.get("/items/{id}", tags=["items"])
     def item(id: Id) -> models.ItemOut:
-        """One item."""
+        """One item, or change of a page."""
         found = latest.entry(desk, id)
         if found is None:
             raise HTTPException(404, f"there is no item {id}")
@@ -275,8 +295,8 @@ def _add_happening(routes: APIRouter, desk: Desk, hub: Hub) -> None:
         responses={200: {"content": {"text/event-stream": {}}}},
     )
     async def stream(request: Request) -> StreamingResponse:
-        """Server-sent events: `item` for every item found, `change` when anything changed, `fleet` when
-        only the fleet's figures did."""
+        """Server-sent events: `item` for every item and every change of a page found, `change` when anything changed,
+        `fleet` when only the fleet's figures did."""
         try:
             events = hub.listen(client_place(request.scope))
         except FullError:

@@ -16,9 +16,10 @@ from recrawl.web.clicks import client_of, is_click
 from recrawl.web.desk import Desk
 from recrawl.web.metrics import Measures
 from recrawl.web.rendering import Pages
-from recrawl.web.views.latest import ORDERS, Wanted, latest
+from recrawl.web.views.latest import Wanted, latest
 from recrawl.web.words import http_link
 
+KINDS = (("", "items and changes"), ("item", "items"), ("change", "changes of pages"))
 WITHIN = (("", "any time"), ("1h", "last hour"), ("1d", "last day"), ("7d", "last week"), ("30d", "last month"))
 
 
@@ -36,7 +37,7 @@ def router(desk: Desk, pages: Pages, measures: Measures, click_key: bytes) -> AP
             view=latest(desk, wanted),
             within=within,
             spans=WITHIN,
-            orders=ORDERS,
+            kinds=KINDS,
             tags=desk.tags(),
             source=desk.store.source(wanted.source) if wanted.source else None,
             query=lambda **changes: _query(wanted, within, **changes),
@@ -48,7 +49,7 @@ def router(desk: Desk, pages: Pages, measures: Measures, click_key: bytes) -> AP
         link = http_link(item.link) if item is not None else None
         if item is None or link is None:
             return pages.problem(request, 404, "There is no such item, or it has no address that can be opened.")
-        if is_click(request.method, request.headers):
+        if item.kind == "item" and is_click(request.method, request.headers):
             address = request.client.host if request.client else ""
             client = client_of(click_key, address, request.headers.get("user-agent", ""), desk.now())
             # Whoever wants to read should not be kept by a store that cannot write.
@@ -65,7 +66,7 @@ def router(desk: Desk, pages: Pages, measures: Measures, click_key: bytes) -> AP
 
 
 def _query(wanted: Wanted, within: str, **changes: object) -> str:
-    said = {"q": wanted.text, "tag": wanted.tag, "source": wanted.source, "within": within, "order": wanted.order,
-            "page": wanted.page, **changes}  # fmt: skip
+    said = {"q": wanted.text, "kind": wanted.kind, "tag": wanted.tag, "source": wanted.source, "within": within,
+            "order": wanted.order, "page": wanted.page, **changes}  # fmt: skip
     kept = {name: value for name, value in said.items() if value and (name, value) != ("page", 1)}
     return "?" + urlencode(kept, errors="replace")

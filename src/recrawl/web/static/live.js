@@ -10,8 +10,9 @@ function busy(region) {
   return region.contains(document.activeElement) || String(getSelection()) !== "";
 }
 
+// Which details are open, by their key: what is new moves the others down.
 function opened(region) {
-  return [...region.querySelectorAll("details")].map((each) => each.open);
+  return new Map([...region.querySelectorAll("details[data-key]")].map((each) => [each.dataset.key, each.open]));
 }
 
 function replace(region, fresh) {
@@ -20,8 +21,8 @@ function replace(region, fresh) {
   const left = region.scrollLeft;
   region.replaceChildren(...fresh.childNodes);
   region.scrollLeft = left;
-  region.querySelectorAll("details").forEach((each, k) => {
-    if (k < open.length) each.open = open[k];
+  region.querySelectorAll("details[data-key]").forEach((each) => {
+    if (open.has(each.dataset.key)) each.open = open.get(each.dataset.key);
   });
 }
 

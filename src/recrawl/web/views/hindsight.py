@@ -73,7 +73,7 @@ def hindsight(desk: Desk, budget: float) -> Hindsight | None:
 
 def publications(desk: Desk, budget: float) -> Publications | None:
     """When the busiest sources published, as the store knows; None if that is too little."""
-    items = desk.store.items(limit=LATEST)
+    items = desk.store.items(kind="item", limit=LATEST)
     busiest = [source for source, _ in Counter(item.source for item in items).most_common(MOST_SOURCES)]
     sources = {source.id: source for source in desk.store.sources(ids=busiest) if source.state == "active"}
     moments = {id: _moments(desk, id) for id in busiest if id in sources}
@@ -98,7 +98,7 @@ def publications(desk: Desk, budget: float) -> Publications | None:
 
 
 def _moments(desk: Desk, source: int) -> list[float]:
-    items = desk.store.items(source=source, limit=MOST_ITEMS)
+    items = desk.store.items(source=source, kind="item", limit=MOST_ITEMS)
     return [item.first_seen if item.published is None else item.published for item in items]
 
 

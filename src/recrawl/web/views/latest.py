@@ -1,4 +1,4 @@
-"""Items to read: the latest, those worth most now, or those a search finds.
+"""What was found, items and changes of pages alike: the latest, what is worth most now, or what a search finds.
 
 *Worth now* is importance × 2^(−age / half-life): what is left of an item's interest. It is computed among the items
 found last (`CANDIDATES`), because everything older has faded; the page says so.
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from recrawl.store.base import Item, Source
+from recrawl.store.base import Item, ItemKind, Source
 from recrawl.web.desk import Desk
 
 PAGE = 30
@@ -25,9 +25,10 @@ Piece = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which items; times are Unix seconds."""
+    """Which items; times are Unix seconds. No `kind` is any."""
 
     text: str = ""
+    kind: ItemKind | None = None
     tag: str = ""
     source: int | None = None
     since: float | None = None
@@ -44,13 +45,22 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item with its source and what is left of its interest; title and snippet in pieces."""
+    """An item with its source and what is left of its interest; title and snippet in pieces.
+
+    `diff` is what a change of a page changed, empty once its version was dropped.
+    """
 
     item: Item
     source: Source
     worth: float
     title: list[Piece]
     snippet: list[Piece]
+    diff: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is a change of a page."""
+        return self.item.kind == "change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +76,9 @@ def latest(desk: Desk, wanted: Wanted) -> Latest:
     """The page that was asked for."""
     found = _worthiest(desk, wanted) if wanted.order == "worth" else _listed(desk, wanted)
     words = search_words(wanted.text)
-    entries = [_entry(desk, item, source, words) for item, source in found[: wanted.limit]]
-    return Latest(entries, wanted, len(found) > wanted.limit and wanted.page < MOST_PAGES)
+    return Latest(
+        _entries(desk, found[: wanted.limit], words), wanted, len(found) > wanted.limit and wanted.page < MOST_PAGES
+    )
 
 
 def _listed(desk: Desk, wanted: Wanted) -> list[tuple[Item, Source]]:
@@ -77,6 +88,7 @@ def _listed(desk: Desk, wanted: Wanted) -> list[tuple[Item, Source]]:
         tag=wanted.tag or None,
         since=wanted.since,
         until=wanted.until,
+        kind=wanted.kind,
         text=wanted.text or None,
         order=order,
         limit=wanted.limit + 1,
@@ -92,6 +104,7 @@ def _worthiest(desk: Desk, wanted: Wanted) -> list[tuple[Item, Source]]:
         tag=wanted.tag or None,
         since=wanted.since,
         until=wanted.until,
+        kind=wanted.kind,
         text=wanted.text or None,
         limit=CANDIDATES,
     )
@@ -116,17 +129,23 @@ def entry(desk: Desk, id: int) -> Entry | None:
     """One item."""
     item = desk.store.item(id)
     pairs = _with_sources(desk, [item]) if item is not None else []
-    return _entry(desk, *pairs[0], []) if pairs else None
+    return _entries(desk, pairs, [])[0] if pairs else None
 
 
-def _entry(desk: Desk, item: Item, source: Source, words: list[str]) -> Entry:
-    return Entry(
-        item=item,
-        source=source,
-        worth=worth(desk, item, source),
-        title=marked(item.title, words),
-        snippet=marked(around(item.summary, words), words),
-    )
+def _entries(desk: Desk, pairs: list[tuple[Item, Source]], words: list[str]) -> list[Entry]:
+    changes = [item for item, _ in pairs if item.kind == "change"]
+    diffs = desk.store.diffs(changes) if changes else {}
+    return [
+        Entry(
+            item=item,
+            source=source,
+            worth=worth(desk, item, source),
+            title=marked(item.title, words),
+            snippet=marked(around(item.summary, words), words),
+            diff=diffs.get(item.id, ""),
+        )
+        for item, source in pairs
+    ]
 
 
 def search_words(text: str) -> list[str]:
