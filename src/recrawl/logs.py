@@ -8,6 +8,7 @@ exceptions, threads and destructors.
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import threading
@@ -70,10 +71,25 @@ def configure() -> None:
     """Log to standard error, and see to it that nothing else writes values there."""
     import structlog
 
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))  # standard output carries events
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(_STANDARD_ERROR))  # events have the other
     root = logging.getLogger()
     if not any(isinstance(each, _Handler) for each in root.handlers):
         root.addHandler(_Handler(logging.WARNING))
+
+
+class _StandardError(io.StringIO):
+    """Standard error as it is when something is written: a live view takes its place, and prints lines above itself."""
+
+    def write(self, text: str) -> int:
+        """Write it there."""
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Show what was written."""
+        sys.stderr.flush()
+
+
+_STANDARD_ERROR = _StandardError()
 
 
 def guard() -> None:

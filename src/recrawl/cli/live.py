@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recrawl.cli.showing import harmless
 from recrawl.units import show_duration, show_rate
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions, Group
     from rich.live import Live
 
     from recrawl.config import Config
@@ -228,13 +229,8 @@ class LiveView(_Timed):
         parts.extend(Text(each, style="bold") for each in (advice, self.remark) if each)
         return Group(*parts)
 
-    def _summary(self, crawler: Crawler) -> Any:
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-
+    def _summary(self, crawler: Crawler) -> Figures:
         now = figures(crawler, self.seconds())
-        grid = Table(box=SIMPLE_HEAD, title=f"recrawl at {self.budget}", title_justify="left", title_style="bold")
-        price = "–" if now["price"] is None else f"{now['price']:.3g}"
         cells = (
             ("time", show_duration(now["seconds"])),
             ("sources", str(now["sources"])),
@@ -245,12 +241,9 @@ class LiveView(_Timed):
             ("failed", str(now["failed"] + now["refused"])),
             ("captured", f"{now['captured']:.4g}"),
             ("per request", f"{now['per_fetch']:.3g}"),
-            ("price", price),
+            ("price", "–" if now["price"] is None else f"{now['price']:.3g}"),
         )
-        for name, _ in cells:
-            grid.add_column(name, justify="right")
-        grid.add_row(*(value for _, value in cells))
-        return grid
+        return Figures(f"recrawl at {self.budget}", cells)
 
     def _latest(self, crawler: Crawler) -> Group:
         from rich.console import Group
@@ -262,6 +255,39 @@ class LiveView(_Timed):
 
         slow = ", ".join(f"{host} {show_duration(seconds)}" for host, seconds in crawler.tally.slowest(3))
         return Text(f"slowest hosts: {slow}" if slow else "", style="dim", no_wrap=True, overflow="ellipsis")
+
+
+class Figures:
+    """Figures under their headings, in as many rows as the terminal needs to show all of them whole."""
+
+    def __init__(self, title: str, cells: Sequence[tuple[str, str]]) -> None:
+        self._title, self._cells = title, cells
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        """As rich asks for it."""
+        from rich.text import Text
+
+        yield Text(self._title, style="bold")
+        count, endless = len(self._cells), options.update(max_width=10_000)
+        for rows in range(1, count + 1):
+            size = -(-count // rows)
+            tables = [self._row(self._cells[start : start + size]) for start in range(0, count, size)]
+            if (
+                rows == count
+                or max(console.measure(each, options=endless).maximum for each in tables) <= options.max_width
+            ):
+                yield from tables
+                return
+
+    def _row(self, cells: Sequence[tuple[str, str]]) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        grid = Table(box=SIMPLE_HEAD, show_edge=False)
+        for name, _ in cells:
+            grid.add_column(name, justify="right", no_wrap=True)
+        grid.add_row(*(value for _, value in cells))
+        return grid
 
 
 def _crawl_line(source: Source, crawl: Crawl) -> Any:
