@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.config import Config, QuietHours, load, quiet_until
+from recrawl.config import Config, QuietHours, TagSettings, load, quiet_until
 from recrawl.config.checks import NUMBERS_ALLOWED, RULES
 from recrawl.config.lines import lines_of
 from recrawl.config.words import WORDS
@@ -21,8 +21,10 @@ def settings_of(struct=Config, table=""):
     for field in msgspec.structs.fields(struct):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from settings_of(field.type, f"{table}{field.name}.")
+        elif field.name == "tags":
+            yield from settings_of(TagSettings, "tags.NAME.")
         else:
-            yield table + field.name, {} if field.name == "tags" else field.default
+            yield table + field.name, field.default
 
 
 @pytest.fixture
@@ -116,6 +118,17 @@ def test_a_wrong_override_is_named():
         ),
         ('[politeness]\nquiet_hours = ["22:00-07:00 Mars/Base"]\n', "line 2: politeness.quiet_hours[0] must be hours"),
         ('[politeness]\nquiet_hours = "22:00-07:00"\n', "line 2: politeness.quiet_hours must be a list"),
+        ("[tags.news]\nimportanse = 2\n", "line 2: unknown setting tags.news.importanse (did you mean tags.news.imp"),
+        ("[tags.news]\ndelay = 2\n", "line 2: unknown setting tags.news.delay (did you mean politeness.delay?)"),
+        ("[tags.news]\nimportance = 0\n", "line 2: tags.news.importance must be a number > 0, got 0"),
+        ('[tags."a.b c"]\n\nrobots = "no"\n', "line 3: tags.a.b c.robots must be true or false, got 'no'"),
+        ('[tags.news]\ninterval = "often"\n', "line 2: tags.news.interval must be a time such as"),
+        ('[tags.news]\ndigest = "html"\n', "line 2: tags.news.digest must be one of text, raw, got 'html'"),
+        ('[tags.news]\nignore = ["nav", "p["]\n', "line 2: tags.news.ignore[1] must be a CSS selector such as"),
+        ('[tags.news]\nignore_text = ["("]\n', "line 2: tags.news.ignore_text[0] must be a regular expression"),
+        ('[tags.news]\nactive_hours = ["all day"]\n', "line 2: tags.news.active_hours[0] must be hours such as"),
+        ("tags = 3\n", "line 1: tags must be a table, got 3"),
+        ("[tags]\nnews = 3\n", "line 2: tags.news must be a table, got 3"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_with_its_line_and_what_was_expected(text, said, refusal):
@@ -150,7 +163,9 @@ def test_every_setting_is_described_and_every_rule_is_of_a_setting():
 def test_every_setting_is_in_the_documentation_as_it_is():
     rows = [line.split(" | ") for line in DOCS.read_text().splitlines() if line.startswith("| `")]
     shown = {row[0].strip("| `"): row[1].strip("`") for row in rows}
-    expected = {name: msgspec.json.encode(default).decode() for name, default in settings_of()}
+    expected = {
+        name: "" if default is None else msgspec.json.encode(default).decode() for name, default in settings_of()
+    }
     assert shown == expected
     assert {row[0].strip("| `"): row[2].strip(" |") for row in rows} == WORDS
 
@@ -255,3 +270,30 @@ def test_local_time_is_the_default():
 def test_what_are_no_hours_is_refused(text):
     with pytest.raises(ParameterError, match=r"hours such as 22:00-07:00"):
         QuietHours.parse("q", text)
+
+
+# -- tags
+
+
+TAGGED = """
+[tags.prices]
+interval = 7200
+active_hours = ["08:00-18:00 Europe/Berlin"]
+importance = 3
+ignore_text = ['\\d+ views']
+
+[tags."my own sites"]
+robots = false
+"""
+
+
+def test_what_is_said_of_tags_is_read_and_printed_as_a_file_that_says_the_same(tmp_path):
+    from recrawl.cli.config import as_toml
+
+    file = tmp_path / "recrawl.toml"
+    file.write_text(TAGGED)
+    config = load(file)
+    assert config.tags["prices"].interval == "7200"
+    assert config.tags["my own sites"] == TagSettings(robots=False)
+    file.write_text(as_toml(msgspec.to_builtins(config)))
+    assert load(file).tags == config.tags

@@ -24,6 +24,7 @@ COMMANDS = {
     "import": "recrawl.cli.import_",
     "export": "recrawl.cli.export",
     "sources": "recrawl.cli.sources",
+    "tag": "recrawl.cli.tag",
     "pause": "recrawl.cli.pause",
     "remove": "recrawl.cli.remove",
     "status": "recrawl.cli.status",

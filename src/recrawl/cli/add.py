@@ -13,8 +13,9 @@ from recrawl.cli.options import described, opened_store, settings, source_option
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @source_options
 @click.option("--update", is_flag=True, help="Also change sources that are there already to what is given here.")
+@click.option("--as-is", is_flag=True, help="Take the addresses as they are: do not look for feeds and sitemaps.")
 @store_options
-def command(urls: tuple[str, ...], update: bool, **given: Any) -> int:
+def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> int:
     """Add sources to the catalogue by their addresses; what each is, is found out on its first fetch.
 
     A missing https:// is understood. What is there already is reported, and left as it is unless --update is given.

@@ -64,7 +64,7 @@ def complain(taken: Taken, numbered: bool) -> int:
 
 def _source(entry: Entry, defaults: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
     from recrawl.cli.listing import state
-    from recrawl.crawl.fields import checked_fields
+    from recrawl.crawl.fields import checked_fields, given_to
     from recrawl.crawl.text import TITLE_CHARACTERS, clean
     from recrawl.crawl.urls import normalise
     from recrawl.store.base import Source
@@ -79,12 +79,12 @@ def _source(entry: Entry, defaults: dict[str, Any]) -> tuple[Source, dict[str, A
         fields["title"] = clean(title, TITLE_CHARACTERS)
     if standing is not None:
         fields["state"] = state("state", standing)
-    return Source(url=normalise(entry.url), added=time.time(), **fields), fields
+    return given_to(Source(url=normalise(entry.url), added=time.time()), fields), fields
 
 
 def _update(store: Store, known: Sequence[tuple[int, dict[str, Any]]]) -> None:
-    import msgspec
+    from recrawl.crawl.fields import given_to
 
     before = {source.id: source for source in store.sources(ids=[id for id, _ in known])}
-    changed = [msgspec.structs.replace(before[id], **fields) for id, fields in known if fields and id in before]
+    changed = [given_to(before[id], fields) for id, fields in known if fields and id in before]
     store.edit([source for source in changed if source != before[source.id]])

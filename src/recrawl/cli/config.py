@@ -31,18 +31,21 @@ def command(show_secrets: bool, as_json: bool) -> None:
         click.echo(as_toml(config), nl=False)
 
 
-def as_toml(config: dict[str, Any], table: str = "") -> str:
-    """The settings as TOML, each under what it is for."""
+def as_toml(config: dict[str, Any]) -> str:
+    """The settings as TOML, each under what it is for; of tags, those that are said something of."""
+    tables = {name: value for name, value in config.items() if isinstance(value, dict) and name != "tags"}
+    text = _pairs({name: value for name, value in config.items() if not isinstance(value, dict)}, "")
+    for name, pairs in tables.items():
+        text += f"\n[{name}]\n{_pairs(pairs, f'{name}.')}"
+    for tag, pairs in config.get("tags", {}).items():
+        text += f"\n[tags.{_value(tag)}]\n{_pairs(pairs, 'tags.NAME.')}"
+    return text
+
+
+def _pairs(pairs: dict[str, Any], table: str) -> str:
     from recrawl.config.words import WORDS
 
-    text = ""
-    for name, value in config.items():
-        if not isinstance(value, dict):
-            text += f"# {WORDS[table + name]}\n{name} = {_value(value)}\n"
-    for name, value in config.items():
-        if isinstance(value, dict):
-            text += f"\n[{name}]\n{as_toml(value, f'{name}.')}"
-    return text
+    return "".join(f"# {WORDS[table + name]}\n{name} = {_value(value)}\n" for name, value in pairs.items())
 
 
 def _value(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Lists of sources as people have them: plain text and CSV. (OPML is read by `crawl.opml`.)
 
 Text: an address a line, a title after white space if there is one; empty lines and lines that begin with # are left
-out. CSV: a heading row that has `url`, and any of the columns below; comma, semicolon or tab; cells a spreadsheet would
+out. CSV: a heading row that has `url`, and any of the columns below, and options of sources, several lines in one cell
+where there may be several (written only where a source has them); comma, semicolon or tab; cells a spreadsheet would
 run as formulas are written with an apostrophe before them, which is taken off again. Nothing is fetched, and an address
 that cannot be used is not an error of the whole list.
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from recrawl.config.option_rules import OPTIONS
 from recrawl.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def read_csv(text: str) -> list[Entry]:
                 name: revived(cell.strip()).strip() for name, cell in zip(names, row, strict=False) if cell.strip()
             }
             if any(cells.values()):
-                fields = {name: cell for name, cell in cells.items() if name in (*COLUMNS[1:], "headers")}
+                fields = {name: cell for name, cell in cells.items() if name in (*COLUMNS[1:], *OPTIONS, "headers")}
                 entries.append(Entry(rows.line_num + 1, cells.get("url", ""), _split(fields)))
     except csv.Error as error:
         raise ParameterError(f"line {rows.line_num + 1}", "a row of CSV", str(error)) from error
@@ -95,11 +97,13 @@ def write_csv(sources: Iterable[Source], with_headers: bool) -> str:
     """The catalogue as `read_csv` reads it."""
     from recrawl.crawl.text import inert
 
-    out = io.StringIO()
+    out, listed = io.StringIO(), list(sources)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, "headers"] if with_headers else COLUMNS)
-    for source in sources:
+    options = [name for name in OPTIONS if any(getattr(each.options, name) not in (None, ()) for each in listed)]
+    writer.writerow([*COLUMNS, *options, "headers"] if with_headers else [*COLUMNS, *options])
+    for source in listed:
         row = [_cell(getattr(source, name)) for name in COLUMNS]
+        row += [_option_cell(getattr(source.options, name)) for name in options]
         headers = "\n".join(f"{name}: {value}" for name, value in source.headers.items())
         writer.writerow([inert(cell) for cell in ([*row, headers] if with_headers else row)])
     return out.getvalue()
@@ -123,6 +127,12 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.15g}"
     return "" if value is None else str(value)
+
+
+def _option_cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "\n".join(value)
+    return ("no", "yes")[value] if isinstance(value, bool) else _cell(value)
 
 
 def _split(fields: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
+UNSETTABLE = (
+    "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "ignore-noise", "robots",
+    "hints", "interval", "active-hours", "notify",
+)  # fmt: skip
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -85,6 +89,20 @@ def source_options(command: Function) -> Function:
             click.option("--header", "headers", multiple=True, metavar="'K: V'",
                          help="Sent to its own origin only; may be repeated."),
             click.option("--select", metavar="CSS", help="The part of a page that is compared."),
+            click.option("--digest", type=click.Choice(["text", "raw"]), help="What of a page is compared."),
+            click.option("--ignore", multiple=True, metavar="CSS", help="What does not count; may be repeated."),
+            click.option("--ignore-text", multiple=True, metavar="REGEX",
+                         help="Text that does not count; may be repeated."),
+            click.option("--ignore-noise/--no-ignore-noise", default=None,
+                         help="Leave out clocks, ages, nonces and counters of visits."),
+            click.option("--robots/--no-robots", default=None, help="Obey robots.txt."),
+            click.option("--hints/--no-hints", default=None, help="Heed the publisher's words about its pace."),
+            click.option("--interval", metavar="TIME", help="Fetch it exactly this often: 2h."),
+            click.option("--active-hours", multiple=True, metavar="HOURS",
+                         help="Fetch it in these hours only: '08:00-18:00 Europe/Berlin'; may be repeated."),
+            click.option("--notify/--no-notify", default=None, help="Hand what is found in it to the outlets."),
+            click.option("--unset", multiple=True, type=click.Choice(UNSETTABLE), metavar="NAME",
+                         help="Take back what was said: interval, robots, half-life, …; may be repeated."),
         )
     ):  # fmt: skip
         command = option(command)
@@ -93,9 +111,14 @@ def source_options(command: Function) -> Function:
 
 def described(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a `Source` that `source_options` gave, checked; without those not given."""
-    from recrawl.crawl.fields import checked_fields
+    from recrawl.crawl.fields import UNSAID, checked_fields
 
-    return checked_fields({name: value for name, value in given.items() if value not in (None, ())})
+    said = {name: value for name, value in given.items() if name != "unset" and value not in (None, ())}
+    taken_back = [name.replace("-", "_") for name in given.get("unset", ())]
+    for name in taken_back:
+        if name in said:
+            raise click.UsageError(f"--{name.replace('_', '-')} is both given and unset")
+    return {**checked_fields(said), **{name: UNSAID[name] for name in taken_back}}
 
 
 def name_of(source: Source, limit: int = 300) -> str:

@@ -1,10 +1,10 @@
-"""Which source is meant: by id, by URL, or by any part of its URL or title that fits one source only."""
+"""Which sources are meant: one by id, URL, or any part of its URL or title that fits it alone; all with a tag."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,18 @@ if TYPE_CHECKING:
 SHOWN = 8
 LOOKED_AT = 20_000
 """Sources whose names are compared with one that fits nothing; more would take seconds."""
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MOST_TAGS = 10_000
+"""Tags among which one that was misspelt is looked for."""
+
+
+def target_options(command: Function) -> Function:
+    """`TARGET...` and `--tag NAME`: what they mean, `find_targets` knows."""
+    named = click.argument("targets", nargs=-1, metavar="[TARGET...]")
+    tagged = click.option("--tag", "tags", multiple=True, metavar="NAME", help="All sources with this tag.")
+    return named(tagged(command))
 
 
 class TargetError(click.ClickException):
@@ -46,6 +58,29 @@ def find_source(store: Store, text: str) -> Source:
 def find_sources(store: Store, texts: Iterable[str]) -> list[Source]:
     """One source per text, none twice; all are found before anything is done."""
     return list({source.id: source for source in (find_source(store, text) for text in texts)}.values())
+
+
+def find_targets(store: Store, texts: Iterable[str], tags: Iterable[str]) -> list[Source]:
+    """The sources named and those with these tags, none twice; UsageError if nothing was named."""
+    texts, tags = list(texts), list(tags)
+    if not (texts or tags):
+        raise click.UsageError("which sources? Name them, or all with a tag by --tag")
+    found = {source.id: source for source in find_sources(store, texts)}
+    for tag in tags:
+        found |= {source.id: source for source in _tagged(store, tag)}
+    return list(found.values())
+
+
+def _tagged(store: Store, tag: str) -> list[Source]:
+    name = " ".join(tag.split())
+    found = store.sources(tag=name)
+    if not found:
+        known = [each for each, _ in store.tags(MOST_TAGS)]
+        near = get_close_matches(name.casefold(), [each.casefold() for each in known])
+        alike = [each for each in known if each.casefold() in near]
+        hint = f"; did you mean {' or '.join(map(repr, alike))}?" if alike else "; see `recrawl tag`"
+        raise TargetError(f"no source has the tag {tag!r}{hint}")
+    return found
 
 
 def _exactly(store: Store, text: str) -> Source | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recrawl.cli.showing import ahead
+from recrawl.config import SourceOptions, effective
 from recrawl.crawl.pace import believed_pace
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class SourceView(msgspec.Struct, kw_only=True):
     half_life_s: float
     max_age_s: float
     select: str
+    options: SourceOptions
     has_headers: bool
     added: float
     last: float | None
@@ -48,7 +50,7 @@ class SourceView(msgspec.Struct, kw_only=True):
 
 def view(source: Source, progress: Progress, config: Config, now: float) -> SourceView:
     """One source, seen at `now`; of one never fetched nothing is known, whatever its kin let expect."""
-    known = progress.last is not None
+    known, counts = progress.last is not None, effective(source, config)
     return SourceView(
         id=source.id,
         url=source.url,
@@ -58,11 +60,12 @@ def view(source: Source, progress: Progress, config: Config, now: float) -> Sour
         health=health(source, progress, now),
         note=source.note,
         tags=source.tags,
-        importance=source.importance,
+        importance=counts.importance,
         cost=source.cost,
-        half_life_s=source.half_life or config.half_life_s,
-        max_age_s=source.max_age or config.max_age_s,
+        half_life_s=counts.half_life or config.half_life_s,
+        max_age_s=counts.max_age or config.max_age_s,
         select=source.select,
+        options=source.options,
         has_headers=bool(source.headers),
         added=source.added,
         last=progress.last,

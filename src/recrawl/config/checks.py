@@ -9,6 +9,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from recrawl.config.live_policies import live_policy
+from recrawl.config.option_rules import OPTIONS
 from recrawl.config.quiet import QuietHours
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
@@ -27,6 +28,11 @@ def check(config: Config) -> None:
         raise ParameterError(
             "politeness.max_backoff", "at least politeness.backoff", repr(config.politeness.max_backoff)
         )
+    for tag, said in config.tags.items():
+        for name in said.__struct_fields__:
+            value = getattr(said, name)
+            if value not in (None, "", ()):
+                TAG_RULES[name](f"tags.{tag}.{name}", value)
 
 
 def _get(config: Config, name: str) -> Any:
@@ -129,6 +135,13 @@ def _networks(name: str, texts: tuple[str, ...]) -> None:
             raise ParameterError(name, expected, repr(text), (place,)) from error
 
 
+def _positive(name: str, number: float) -> None:
+    if not 0.0 < number < math.inf:
+        raise ParameterError(name, "a number > 0", number)
+
+
+TAG_RULES: dict[str, Rule] = {"importance": _positive, "half_life": _some_time, "max_age": _some_time, **OPTIONS}
+"""Of the settings of a tag, by their names in its table."""
 RULES: dict[str, Rule] = {
     "store": _path,
     "budget": parse_rate,
@@ -172,3 +185,5 @@ NUMBERS_ALLOWED = {
     if rule in (parse_rate, _requests, _time, _some_time, _size, _size_or_nothing)
 }  # fmt: skip
 """Settings of text with a unit, in which a bare number is in seconds, bytes or per second."""
+TAG_NUMBERS_ALLOWED = {"half_life", "max_age", "interval"}
+"""The same among the settings of a tag."""

@@ -15,13 +15,15 @@ from typing import Any
 import msgspec
 
 from recrawl.arguments import meant
-from recrawl.config.checks import NUMBERS_ALLOWED, RULES, check
+from recrawl.config.checks import NUMBERS_ALLOWED, RULES, TAG_NUMBERS_ALLOWED, check
 from recrawl.config.lines import lines_of
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
+from recrawl.config.source_options import TagSettings
 from recrawl.errors import ConfigError, ParameterError
 
 DEFAULT_FILE = Path("recrawl.toml")
+TAGS = "tags."
 _KINDS = {"str": "text in quotes", "int": "a whole number", "float": "a number", "bool": "true or false",
           "array": "a list in brackets", "object": "a table"}  # fmt: skip
 
@@ -109,12 +111,20 @@ def _at(file: Path, line: int | None, message: str) -> str:
 
 def _line(lines: Mapping[tuple[str | int, ...], int], name: str, element: tuple[int, ...] | None = None) -> int | None:
     """Of a setting, or of the nearest thing around it that is written in the file."""
-    path: tuple[str | int, ...] = (*name.split("."), *(element or ()))
+    path: tuple[str | int, ...] = (*_steps(name), *(element or ()))
     while path:
         if path in lines:
             return lines[path]
         path = path[:-1]
     return None
+
+
+def _steps(name: str) -> list[str]:
+    """The tables and the key in a dotted name; that of a tag may have dots itself."""
+    if not name.startswith(TAGS):
+        return name.split(".")
+    tag, _, key = name.removeprefix(TAGS).rpartition(".")
+    return ["tags", tag, key] if tag else ["tags", key]
 
 
 def _misplaced(
@@ -131,6 +141,11 @@ def _misplaced(
             wrong = _misplaced(value, inner, f"{name}.")
             if wrong is not None:
                 return wrong
+        elif name == "tags" and isinstance(value, dict):
+            for tag, said in value.items():
+                wrong = _misplaced(said, TagSettings, f"{TAGS}{tag}.") if isinstance(said, dict) else None
+                if wrong is not None:
+                    return wrong
     return None
 
 
@@ -148,12 +163,26 @@ def _meant(key: str, table: str, here: list[str]) -> str:
 def _converted(document: dict[str, Any]) -> Config:
     """As structs, numbers taken where text with a unit is expected, everything checked; ParameterError names it."""
     written = _numbers_as_text(document)
+    tags = written.pop("tags", {})
+    if not isinstance(tags, dict):
+        raise ParameterError("tags", "a table", _shown("tags", tags))
     try:
         config = msgspec.convert(written, Config)
     except msgspec.ValidationError as error:
         raise _mistyped(error, written) from error
+    config = msgspec.structs.replace(config, tags={tag: _tag(tag, said) for tag, said in tags.items()})
     check(config)
     return config
+
+
+def _tag(tag: str, said: Any) -> TagSettings:
+    """What is said of one tag: by itself, for an error within a table of tables would not name it."""
+    if not isinstance(said, dict):
+        raise ParameterError(f"{TAGS}{tag}", "a table", _shown("", said))
+    try:
+        return msgspec.convert(said, TagSettings)
+    except msgspec.ValidationError as error:
+        raise _mistyped(error, said, TagSettings, f"{TAGS}{tag}.") from error
 
 
 def _numbers_as_text(document: dict[str, Any], table: str = "") -> dict[str, Any]:
@@ -162,14 +191,20 @@ def _numbers_as_text(document: dict[str, Any], table: str = "") -> dict[str, Any
     for key, value in document.items():
         if isinstance(value, dict):
             out[key] = _numbers_as_text(value, f"{table}{key}.")
-        elif table + key in NUMBERS_ALLOWED and isinstance(value, (int, float)) and not isinstance(value, bool):
+        elif _may_be_a_number(table, key) and isinstance(value, (int, float)) and not isinstance(value, bool):
             out[key] = str(value)
         else:
             out[key] = value
     return out
 
 
-def _mistyped(error: msgspec.ValidationError, document: Any) -> ParameterError:
+def _may_be_a_number(table: str, key: str) -> bool:
+    return table + key in NUMBERS_ALLOWED or (table.startswith(TAGS) and key in TAG_NUMBERS_ALLOWED)
+
+
+def _mistyped(
+    error: msgspec.ValidationError, document: Any, struct: type[msgspec.Struct] = Config, table: str = ""
+) -> ParameterError:
     """What msgspec says, in the words of a settings file."""
     message, _, path = str(error).partition(" - at `$")
     steps = [int(index) if index else name for name, index in re.findall(r"\.([\w-]+)|\[(\d+)\]", path)]
@@ -180,26 +215,28 @@ def _mistyped(error: msgspec.ValidationError, document: Any) -> ParameterError:
     name = ".".join(step for step in steps if isinstance(step, str))
     expected = re.match(r"Expected `([^`]*)`", message)
     kind = expected[1].partition(" | ")[0] if expected else ""
-    if name in (*NUMBERS_ALLOWED, "policy"):
+    if not table and name in (*NUMBERS_ALLOWED, "policy"):
         try:
             RULES[name](name, got)
         except ParameterError as better:
             return better
-    choices = _choices(name)
+    choices = _choices(struct, name)
     wanted = f"one of {', '.join(choices)}" if choices else _KINDS.get(kind, "of another kind")
-    return ParameterError(name, wanted, _shown(name, got) + meant(got, choices), element or None)
+    return ParameterError(table + name, wanted, _shown(name, got) + meant(got, choices), element or None)
 
 
-def _choices(name: str) -> list[str]:
+def _choices(struct: Any, name: str) -> list[str]:
     """The values a setting of words may have; none for others."""
     from typing import Literal, get_args, get_origin
 
     *tables, key = name.split(".")
-    struct: Any = Config
     for table in tables:
         struct = _types(struct)[table]
     annotation = _types(struct)[key]
-    return [str(choice) for choice in get_args(annotation)] if get_origin(annotation) is Literal else []
+    for kind in (annotation, *get_args(annotation)):
+        if get_origin(kind) is Literal:
+            return [str(choice) for choice in get_args(kind)]
+    return []
 
 
 def _types(struct: type[msgspec.Struct]) -> dict[str, Any]:

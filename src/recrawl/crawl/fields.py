@@ -1,4 +1,7 @@
-"""What owners say about their sources, checked: the same rules for options and for columns of a CSV file."""
+"""What owners say about their sources, checked: the same rules for the command line, columns of a CSV file and the web.
+
+Fields are flat: those of a `Source` and those of its `SourceOptions` side by side, each under its name.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
+from recrawl.config.option_rules import OPTIONS, selector, some_time
+from recrawl.config.source_options import USUAL
 from recrawl.errors import ParameterError
-from recrawl.units import parse_duration
+from recrawl.store.base import Source
 
 KINDS = ("auto", "feed", "sitemap", "page")
-LONGEST_TAG, LONGEST_SELECTOR = 100, 500
+LONGEST_TAG = 100
+UNSAID: Mapping[str, Any] = {
+    "importance": 1.0, "half_life": None, "max_age": None, "cost": 1.0, "select": "",
+    **{name: getattr(USUAL, name) for name in OPTIONS},
+}  # fmt: skip
+"""What a field is where nothing was said."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OURS = {"host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "accept-encoding",
          "if-none-match", "if-modified-since"}  # fmt: skip
@@ -32,8 +44,20 @@ def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
         "kind": kind,
         "headers": header_table,
         "select": selector,
+        **OPTIONS,
     }
     return {name: rules[name](name, value) for name, value in given.items()}
+
+
+def given_to(source: Source, fields: Mapping[str, Any]) -> Source:
+    """A source with other fields; what is not among them stays.
+
+    >>> given_to(Source(url="u"), {"importance": 2.0, "robots": False}).options.robots
+    False
+    """
+    options = {name: value for name, value in fields.items() if name in OPTIONS}
+    own = {name: value for name, value in fields.items() if name not in OPTIONS}
+    return msgspec.structs.replace(source, options=msgspec.structs.replace(source.options, **options), **own)
 
 
 def positive(name: str, value: str | float) -> float:
@@ -45,14 +69,6 @@ def positive(name: str, value: str | float) -> float:
     if not 0.0 < number < math.inf:
         raise ParameterError(name, "a number > 0", repr(value))
     return number
-
-
-def some_time(name: str, value: str | float) -> float:
-    """Seconds, more than 0."""
-    seconds = parse_duration(name, value)
-    if seconds <= 0.0:
-        raise ParameterError(name, "a time longer than nothing", repr(value))
-    return seconds
 
 
 def kind(name: str, value: str) -> str:
@@ -85,16 +101,3 @@ def header_table(name: str, values: Iterable[str]) -> dict[str, str]:
             raise ParameterError(name, "'Name: value' with a printable ASCII value", f"another value for {key}")
         headers[key] = value
     return headers
-
-
-def selector(name: str, text: str) -> str:
-    """A CSS selector that can be used."""
-    from cssselect import HTMLTranslator, SelectorError
-
-    try:
-        if not text.strip() or len(text) > LONGEST_SELECTOR or "::" in text:
-            raise ValueError
-        HTMLTranslator().css_to_xpath(text)
-    except (SelectorError, ValueError, RecursionError, TypeError) as error:
-        raise ParameterError(name, "a CSS selector such as main, #prices or div.news > p", repr(text[:80])) from error
-    return text.strip()

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from recrawl.arguments import meant, number, several, shown, text
-from recrawl.crawl.fields import some_time, tag_list
+from recrawl.config.option_rules import some_time
+from recrawl.crawl.fields import tag_list
 from recrawl.errors import ParameterError
 from recrawl.store.base import Source
 

@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 
 from recrawl.config import Config
+from recrawl.config.option_rules import OPTIONS
 from recrawl.crawl.addresses import host_refusal
-from recrawl.crawl.fields import checked_fields
+from recrawl.crawl.fields import UNSAID, checked_fields, given_to
 from recrawl.crawl.findings import UnreadableError
 from recrawl.crawl.opml import read_opml, write_opml
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
@@ -28,7 +29,8 @@ from recrawl.store.base import Added, Source
 from recrawl.web.desk import Desk
 from recrawl.web.words import http_link
 
-FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select")
+FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select", *OPTIONS)
+MAY_BE_EMPTY = ("half_life", "max_age", "select", *OPTIONS)
 MOST_IMPORTED = 200_000
 MOST_TAGS = 20
 LONGEST_LINE = 10_000
@@ -57,13 +59,13 @@ def allowed(url: str, config: Config) -> str:
 def add(desk: Desk, url: str, given: Mapping[str, Any]) -> Added:
     """Take in one source."""
     address = allowed(url, desk.config)
-    source = Source(url=address, added=desk.now(), **checked(given))
+    source = given_to(Source(url=address, added=desk.now()), checked(given))
     return _taken(desk, [source])[0]
 
 
 def change(desk: Desk, source: Source, given: Mapping[str, Any]) -> Source:
     """Give a source other terms; what is not given stays."""
-    changed = msgspec.structs.replace(source, **checked(given))
+    changed = given_to(source, checked(given))
     desk.store.edit([changed])
     desk.cached.forget()
     return changed
@@ -112,18 +114,14 @@ def written_list(desk: Desk) -> bytes:
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a source; an empty time means the settings' default."""
+    """Fields of a source; what is empty means the settings' default."""
     wanted = {name: given[name] for name in FIELDS if name in given}
-    empty: dict[str, str | None] = {
-        name: None for name in ("half_life", "max_age") if wanted.get(name, 0) in ("", None)
-    }
-    if wanted.get("select") in ("", None):
-        empty |= {"select": ""} if "select" in wanted else {}
+    empty = {name: UNSAID[name] for name in MAY_BE_EMPTY if name in wanted and wanted[name] in ("", None, [])}
     rest = {name: value for name, value in wanted.items() if name not in empty}
     if isinstance(rest.get("tags"), str):
         rest["tags"] = [tag.strip() for tag in re.split(r"[,;\n]", rest["tags"]) if tag.strip()]
     found = checked_fields(rest)
-    for name in ("importance", "cost", "half_life", "max_age"):
+    for name in ("importance", "cost", "half_life", "max_age", "interval"):
         if name in found and not 1.0 / LARGEST <= found[name] <= LARGEST:
             raise ParameterError(name, f"a number between {1 / LARGEST:g} and {LARGEST:g}", repr(given[name]))
     if len(found.get("tags", ())) > MOST_TAGS:

@@ -34,6 +34,16 @@ class TestSources:
         assert program.send("DELETE", "/api/v1/sources/1").status == 204
         assert program.get("/api/v1/sources/1").status == 404
 
+    def test_its_options_are_said_and_taken_back(self, store: SqliteStore, program: Visitor) -> None:
+        given = {"url": "example.org/feed", "interval": "2h", "robots": False, "ignore": ["nav"], "select": "main"}
+        program.send("POST", "/api/v1/sources", given)
+        shown = program.get("/api/v1/sources/1").json
+        assert (shown["options"], shown["select"]) == ({"interval": 7200.0, "robots": False, "ignore": ["nav"]}, "main")
+        changed = program.send("PATCH", "/api/v1/sources/1", {"interval": None, "ignore": [], "notify": False})
+        assert changed.json["options"] == {"robots": False, "notify": False}
+        for wrong in ({"ignore": ["p["]}, {"ignore_text": ["("]}, {"active_hours": ["noon"]}, {"interval": "soon"}):
+            assert program.send("PATCH", "/api/v1/sources/1", wrong).status == 422
+
     def test_a_page_of_them(self, filled: SqliteStore, program: Visitor) -> None:
         answer = program.get("/api/v1/sources?limit=5&page=2&order=-value").json
         assert (answer["total"], answer["pages"], len(answer["sources"])) == (12, 3, 5)

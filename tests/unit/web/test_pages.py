@@ -6,7 +6,7 @@ import pytest
 
 from made_up import NOW
 from recrawl.clock import ManualClock
-from recrawl.config import Config, Fetching
+from recrawl.config import Config, Fetching, SourceOptions
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
@@ -171,6 +171,18 @@ class TestOneSource:
         text = visitor.get("/sources/11").text
         assert '<span class="plus">+Apples 3.70' in text
         assert '<span class="minus">-Apples 3.60' in text
+
+    def test_its_owner_says_more_of_it_and_takes_it_back(self, filled: SqliteStore, visitor: Visitor) -> None:
+        form = {"importance": "3", "interval": "2h", "robots": "no", "ignore": "nav\r\n.ads, .more\r\n", "digest": ""}
+        assert visitor.form("/sources/1", form).header("location") == "/sources/1?done=changed"
+        said = SourceOptions(interval=7200.0, robots=False, ignore=("nav", ".ads, .more"))
+        assert filled.source(1).options == said  # type: ignore[union-attr]
+        text = visitor.get("/sources/1").text
+        assert 'name="interval" type="text" maxlength="20" value="2h"' in text
+        assert ">nav\n.ads, .more</textarea>" in text
+        assert "ignore_text[0] must be a regular expression" in visitor.form("/sources/1", {"ignore_text": "("}).text
+        visitor.form("/sources/1", {"interval": "", "robots": "", "ignore": ""})
+        assert filled.source(1).options == SourceOptions()  # type: ignore[union-attr]
 
     def test_its_owner_changes_pauses_resumes_and_removes_it(self, filled: SqliteStore, visitor: Visitor) -> None:
         form = {"importance": "3", "half_life": "", "max_age": "7d", "tags": "x", "kind": "feed", "select": ""}

@@ -21,6 +21,9 @@ Moment = Annotated[float, Field(ge=0.0, le=1e11, allow_inf_nan=False)]
 Span = Annotated[str, Field(max_length=30)] | Annotated[float, Field(gt=0.0, le=1e9, allow_inf_nan=False)]
 
 
+Several = Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)]
+
+
 def finite(value: float | None) -> float | None:
     """The number, or None where JSON has none."""
     return value if value is not None and math.isfinite(value) else None
@@ -55,6 +58,15 @@ class SourceTerms(Record):
     tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=20)] | None = None
     kind: Literal["auto", "feed", "sitemap", "page"] | None = None
     select: Annotated[str, Field(max_length=500)] | None = None
+    digest: Literal["text", "raw"] | None = None
+    ignore: Several | None = None
+    ignore_text: Several | None = None
+    ignore_noise: bool | None = None
+    robots: bool | None = None
+    hints: bool | None = None
+    interval: Span | None = None
+    active_hours: Several | None = None
+    notify: bool | None = None
 
     def said(self) -> dict[str, Any]:
         """What was given."""
@@ -84,6 +96,8 @@ class SourceOut(Record):
     cost: float | None
     half_life: float | None
     max_age: float | None
+    select: str
+    options: dict[str, Any]
     added: float | None
     last: float | None
     due: float | None
@@ -115,6 +129,8 @@ class SourceOut(Record):
             cost=finite(source.cost),
             half_life=finite(found.half_life_s),
             max_age=finite(found.max_age_s),
+            select=source.select,
+            options=msgspec.to_builtins(source.options),
             added=finite(source.added),
             last=finite(progress.last),
             due=finite(found.due),

@@ -101,4 +101,13 @@ def _terms(view: OneSource) -> dict[str, str]:
         "max_age": "" if source.max_age is None else show_duration(source.max_age),
         "tags": visible(", ".join(source.tags)),
         "select": visible(source.select),
+        **{name: _option(getattr(source.options, name)) for name in source.options.__struct_fields__},
     }
+
+
+def _option(value: object) -> str:
+    if isinstance(value, tuple):
+        return "\n".join(map(visible, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return show_duration(value) if isinstance(value, float) else str(value or "")

@@ -1,0 +1,103 @@
+"""What may be said of a source, checked: the same rules for the settings' tags, the command line, lists and the web."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from recrawl.config.quiet import QuietHours
+from recrawl.errors import ParameterError
+from recrawl.units import parse_duration
+
+LONGEST_SELECTOR, LONGEST_PATTERN = 500, 500
+MOST = 50
+"""Selectors, patterns or hours of one source."""
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+def some_time(name: str, value: str | float) -> float:
+    """Seconds, more than 0."""
+    seconds = parse_duration(name, value)
+    if seconds <= 0.0:
+        raise ParameterError(name, "a time longer than nothing", repr(value))
+    return seconds
+
+
+def selector(name: str, text: str) -> str:
+    """A CSS selector that can be used."""
+    from cssselect import HTMLTranslator, SelectorError
+
+    try:
+        if not text.strip() or len(text) > LONGEST_SELECTOR or "::" in text:
+            raise ValueError
+        HTMLTranslator().css_to_xpath(text)
+    except (SelectorError, ValueError, RecursionError, TypeError) as error:
+        raise ParameterError(name, "a CSS selector such as main, #prices or div.news > p", repr(text[:80])) from error
+    return text.strip()
+
+
+def pattern(name: str, text: str) -> str:
+    """A regular expression that can be used."""
+    try:
+        if not text or len(text) > LONGEST_PATTERN:
+            raise ValueError
+        re.compile(text)
+    except (re.error, ValueError, RecursionError, OverflowError) as error:
+        said = f" ({error})" if isinstance(error, re.error) else ""
+        expected = rf"a regular expression such as \d+ views, of at most {LONGEST_PATTERN} characters"
+        raise ParameterError(name, expected, repr(text[:80]) + said) from error
+    return text
+
+
+def hours(name: str, text: str) -> str:
+    """A stretch of the day."""
+    QuietHours.parse(name, text)
+    return text.strip()
+
+
+def digest(name: str, value: str) -> str:
+    """What of a page is compared."""
+    if value.strip().lower() not in ("text", "raw"):
+        raise ParameterError(name, "one of text, raw", repr(value))
+    return value.strip().lower()
+
+
+def switch(name: str, value: str | bool) -> bool:
+    """Yes or no."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower()
+    if word not in (*_TRUE, *_FALSE):
+        raise ParameterError(name, "yes or no", repr(value))
+    return word in _TRUE
+
+
+def _each(rule: Callable[[str, str], str]) -> Callable[[str, Any], tuple[str, ...]]:
+    def check(name: str, values: Iterable[str] | str) -> tuple[str, ...]:
+        given = [line for line in values.splitlines() if line.strip()] if isinstance(values, str) else list(values)
+        if len(given) > MOST:
+            raise ParameterError(name, f"at most {MOST}", len(given))
+        found: dict[str, None] = {}
+        for place, text in enumerate(given):
+            try:
+                found[rule(name, text)] = None
+            except ParameterError as error:
+                raise ParameterError(name, error.expected, error.got, (place,)) from error
+        return tuple(found)
+
+    return check
+
+
+OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
+    "digest": digest,
+    "ignore": _each(selector),
+    "ignore_text": _each(pattern),
+    "ignore_noise": switch,
+    "robots": switch,
+    "hints": switch,
+    "interval": some_time,
+    "active_hours": _each(hours),
+    "notify": switch,
+}
+"""By the names of `SourceOptions`: from what was written to the value; a list may be given as lines of a text."""
