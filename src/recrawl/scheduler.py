@@ -25,17 +25,16 @@ from recrawl.config import Config
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.loading import replaced
 from recrawl.config.settings import ObjectiveName, Scope
-from recrawl.crawl.explanation import Circumstances, Explanation, explain
+from recrawl.crawl.explanation import Explanation, circumstances, explain
 from recrawl.crawl.intents import Intent
 from recrawl.crawl.key_terms import checked_terms, key_source, key_text
-from recrawl.crawl.pace import first_wait
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.settling import Settled
 from recrawl.errors import ContractError, ParameterError, StoreError
-from recrawl.store.base import Batch, Crawl, Price, Progress, Source, Store
+from recrawl.store.base import Batch, Crawl, Hold, Price, Progress, Source, Store
 from recrawl.store.opening import open_store
 from recrawl.units import parse_duration
 from recrawl.wiring import make_budget, make_decider, make_policy, owner
@@ -261,23 +260,19 @@ class Scheduler:
             raise ContractError(f"{key!r} is not in the catalogue: add it first")
         now, decider, config = self.clock.now(), self._decider, self._config
         source, progress = decider.source(number), decider.progress(number)
-        held_until, held_by = self._slots.held(self._slots.key_of(source.url), now)
-        around = Circumstances(
+        host = self._slots.key_of(source.url)
+        until, reason = self._slots.held(host, now)
+        around = circumstances(
+            config,
+            source,
+            now,
             price=self.price,
-            half_life_s=config.half_life_s,
-            max_age_s=config.max_age_s,
-            min_interval_s=config.politeness.min_interval_s,
-            host_held_until=held_until,
-            host_held_by=held_by,
-            first_wait_s=math.nan if progress.last is not None else self._first_wait(),
-            objective=config.objective,
+            hold=Hold(host=host, until=until, reason=reason) if until else None,
+            waiting=decider.newcomers() if progress.last is None else 0,
+            budget=self._purse.per_second,
         )
         standing = decider.ranking().standing(progress, now, around.price)
         return explain(source, progress, now, around, standing, self._store.crawls(source=source.id, limit=EXPLAINED))
-
-    def _first_wait(self) -> float:
-        """Within what time keys never fetched get their turn."""
-        return first_wait(self._decider.newcomers(), self._purse.per_second, self._config.newcomers_share)
 
     def __len__(self) -> int:
         return len(self._decider)

@@ -6,28 +6,24 @@ import ctypes
 import os
 import random
 import socket
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 
-import msgspec
 import structlog
 
-from recrawl import policies
 from recrawl.clock import Clock, SystemClock
-from recrawl.config import Config, Defaults
+from recrawl.config import Config
 from recrawl.config.live_policies import live_policy
 from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.borders import Borders
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.deciding import make_policy, make_terms, new_decider, recall
 from recrawl.crawl.gate import GatedTransport
 from recrawl.crawl.http import HttpTransport
-from recrawl.crawl.intents import Terms
 from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, WebhookOutlet
 from recrawl.crawl.pipeline import Crawler, Reading, Tempo
 from recrawl.crawl.politeness import Slots, authority_of, domain_of
 from recrawl.crawl.purse import Purse
-from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.settings_note import leave_settings
@@ -38,43 +34,12 @@ from recrawl.policies.remembering import Memory
 from recrawl.policies.split import Split
 from recrawl.policies.trial import Trial
 from recrawl.policies.warming import warm_up
-from recrawl.store.base import Keep, Progress, Source, Store
+from recrawl.store.base import Keep, Store
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """From glibc's malloc.h."""
 LARGE_BLOCK_BYTES = 128 * 1024
 POOLS = 2
-FLOOR_ROUNDS = 200.0
-"""Sources that were given no maximum age have the usual one, stretched to so many rounds of the catalogue."""
-
-
-def make_terms(config: Config) -> Terms:
-    """The settings that decisions rest on."""
-    politeness = config.politeness
-    return Terms(
-        half_life_s=config.half_life_s,
-        max_age_s=config.max_age_s,
-        min_interval_s=politeness.min_interval_s,
-        backoff_s=politeness.backoff_s,
-        max_backoff_s=politeness.max_backoff_s,
-        parallel_per_host=politeness.parallel_per_host,
-        hints=config.hints,
-        ephemeral=config.objective == "ephemeral",
-        discovery=config.discovery,
-        defaults=Defaults.of(config),
-    )
-
-
-def make_policy(config: Config, name: str | None = None) -> LivePolicy:
-    """The policy of the live program, or another by name, with the settings as far as it takes them."""
-    return policies.live(
-        name or config.policy,
-        objective=config.objective,
-        half_life=config.half_life_s,
-        cold_start=config.newcomers_share,
-        max_age=config.max_age_s,
-        rounds=FLOOR_ROUNDS,
-    )
 
 
 def make_split(config: Config, trial: Trial) -> Split:
@@ -94,19 +59,12 @@ def trial_host(config: Config) -> Callable[[str], str]:
 def make_decider(config: Config, store: Store, slots: Slots, now: float, split: Split | None = None) -> Decider:
     """A decider that goes on where the store left off; with two policies at once if they are given."""
     slots.restore(store.holds(now))
-    decider = _new_decider(config, slots, split)
+    decider = new_decider(config, slots, split)
     for policy in decider.memory.policies.values():
         _warm_up(policy, now)
     decider.load(store.sources(), store.progress(), store.shared(), now)
     _say_what_is_not_used(decider.memory)
     return decider
-
-
-def _new_decider(config: Config, slots: Slots, split: Split | None = None) -> Decider:
-    if split is not None:
-        return Decider(split, slots, make_terms(config), split.memory)
-    policy = make_policy(config)
-    return Decider(policy, slots, make_terms(config), Memory({live_policy("policy", config.policy): policy}))
 
 
 def _warm_up(policy: LivePolicy, now: float) -> None:
@@ -123,21 +81,6 @@ def _say_what_is_not_used(memory: Memory) -> None:
             other=other,
             sources=sources,
         )
-
-
-def recall(
-    config: Config, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float
-) -> Ranking:
-    """The policy as it stands in a store, for some sources: what a crawler that began now would think of them.
-
-    `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`), `shared` the record of the
-    catalogue as a whole (:func:`recrawl.cluster.board.common_record`). Nothing is claimed, compiled
-    ahead or written, and nobody waits for the crawler. That somebody asked for a crawl at once is not considered.
-    """
-    decider = _new_decider(config, Slots(config.politeness, now, random.Random(0)))
-    unasked = [msgspec.structs.replace(source, wanted=0.0) if source.wanted else source for source in sources]
-    decider.load(unasked, map(copy, progress), shared, now)
-    return decider.ranking()
 
 
 def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:

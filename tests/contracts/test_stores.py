@@ -172,6 +172,13 @@ class TestCatalogue:
         assert store.count() == 3
         assert store.count(tag="a", state="paused", text="NEWS") == 1
         assert store.count(state="retired") == 0
+        assert store.count(never_fetched=True) == 3
+        assert store.count(never_fetched=True, state="active", tag="a") == 1
+        answered = Settlement(crawl=Crawl(source=1, at=5.0, outcome="first"), progress=Progress(source=1, last=5.0))
+        failed = Settlement(crawl=Crawl(source=3, at=5.0, outcome="failed"), progress=Progress(source=3, failures=1))
+        store.commit(Batch(settlements=[answered, failed]))
+        assert store.count(never_fetched=True) == 2
+        assert store.count(never_fetched=True, state="active") == 1
 
     @pytest.mark.parametrize("wild", ["%", "_", "\\", "'", '"', "\0", "\ud800"])
     def test_text_looked_for_has_no_wildcards(self, store: Store, wild: str) -> None:

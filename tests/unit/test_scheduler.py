@@ -692,7 +692,7 @@ class TestExplaining:
     def test_another_process_finds_the_same_whatever_its_own_settings_say(
         self, make: Make, clock: ManualClock, tmp_path: Path
     ) -> None:
-        from recrawl.cli.explain import explained
+        from recrawl.cli.explain import looked_at
 
         scheduler = self.learned(make, clock, objective="ephemeral")
         here = {key: scheduler.explain(key) for key in ("feed a", "page a", "feed b", "page b")}
@@ -702,7 +702,7 @@ class TestExplaining:
         for key, mine in here.items():
             source = store.source(key)
             assert source is not None
-            found = explained(store, config, source, clock.now())
+            found = looked_at(store, config, source, clock.now())
             for name in ("index", "price", "value", "rate_per_s", "crossing_age_s", "due", "pace_per_day"):
                 assert getattr(found, name) == pytest.approx(getattr(mine, name), rel=1e-3), (key, name)
             assert (found.half_life_s, found.max_age_s) == (mine.half_life_s, mine.max_age_s)
@@ -712,7 +712,7 @@ class TestExplaining:
     def test_a_maximum_age_the_budget_is_short_of_is_stretched_for_whoever_looks(
         self, make: Make, clock: ManualClock, tmp_path: Path
     ) -> None:
-        from recrawl.cli.explain import explained
+        from recrawl.cli.explain import looked_at
 
         scheduler = make(budget="6/hour", max_age="1d")
         scheduler.add_many({f"page {k}": {} for k in range(200)})
@@ -727,7 +727,7 @@ class TestExplaining:
         store = open_store(str(tmp_path / "recrawl.db"))
         source = store.source("page 7")
         assert source is not None
-        found = explained(store, Config(), source, clock.now())
+        found = looked_at(store, Config(), source, clock.now())
         assert (found.max_age_s, found.due) == pytest.approx((here.max_age_s, here.due), rel=1e-3)
         store.close()
 

@@ -155,22 +155,22 @@ def down() -> None:
 @store_options
 def explain(target: str, as_json: bool) -> None:
     """Say which shard looks after a source, under which lease, and all that `recrawl explain` says of it."""
-    from recrawl.cli.explain import explained, show
+    from recrawl.cli.explain import looked_at, show
     from recrawl.cli.fleet import show_owner
     from recrawl.cli.showing import write_json
     from recrawl.cli.targets import find_source
 
-    config, now = settings(), time.time()
+    config = settings()
     with _opened(config) as store:
         from recrawl.cluster.ownership import owner_of
 
         source = find_source(store, target)
         owner = owner_of(store, source, _board(store))
-        found = explained(store, config, source, now)
+        found = looked_at(store, config, source)
     if as_json:
         write_json({"owner": owner, "explanation": found})
         return
-    show(found, now)
+    show(found, time.time())
     show_owner(owner)
 
 

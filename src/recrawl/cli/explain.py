@@ -12,10 +12,9 @@ from recrawl.cli.options import json_option, opened_store, settings, store_optio
 
 if TYPE_CHECKING:
     from recrawl.config import Config
-    from recrawl.crawl.explanation import Circumstances, Explanation
-    from recrawl.store.base import Progress, Source, Store
+    from recrawl.crawl.explanation import Explanation
+    from recrawl.store.base import Source, Store
 
-CRAWLS = 10
 HOUR_S = 3600.0
 UNKNOWN = ("value", "rate", "age", "index now", "meets it")
 """Lines that say nothing of a source of which nothing is known."""
@@ -34,58 +33,23 @@ def command(target: str, as_json: bool) -> None:
     from recrawl.cli.showing import write_json
     from recrawl.cli.targets import find_source
 
-    config, now = settings(), time.time()
+    config = settings()
     with opened_store(config) as store:
-        found = explained(store, config, find_source(store, target), now)
+        found = looked_at(store, config, find_source(store, target))
+    now = time.time()
     if as_json:
         write_json(found)
     else:
         show(found, now)
 
 
-def explained(store: Store, config: Config, source: Source, now: float) -> Explanation:
+def looked_at(store: Store, config: Config, source: Source, now: float | None = None) -> Explanation:
     """What there is to say of a source, as whoever crawls it ranks it."""
-    from recrawl.cluster.board import common_record
-    from recrawl.crawl.explanation import explain
-    from recrawl.crawl.settings_note import in_force
-    from recrawl.wiring import recall
+    from recrawl.answers import explained, situation
 
-    config = in_force(store, config)
+    now = time.time() if now is None else now  # not before what is imported here: that takes a while
     progress = next(iter(store.progress([source.id])))
-    around = circumstances(store, config, source, progress, now)
-    ranking = recall(config, [source], [progress], common_record(store, now), now)
-    standing = ranking.standing(progress, now, around.price)
-    return explain(source, progress, now, around, standing, store.crawls(source=source.id, limit=CRAWLS))
-
-
-def circumstances(store: Store, config: Config, source: Source, progress: Progress, now: float) -> Circumstances:
-    """What the source shares with the others, from the store and the settings."""
-    import random
-
-    from recrawl.cli.economy import price_and_budget
-    from recrawl.config import quiet_until
-    from recrawl.crawl.explanation import Circumstances
-    from recrawl.crawl.pace import first_wait
-    from recrawl.crawl.politeness import Slots
-
-    price, budget = price_and_budget(store, config, now)
-    key = Slots(config.politeness, now, random.Random(0)).key_of(source.url)
-    hold = next((each for each in store.holds(now) if each.host == key), None)
-    waiting = 0
-    if progress.last is None:
-        active = {each.id for each in store.sources(state="active")}
-        waiting = sum(each.last is None and each.source in active for each in store.progress())
-    return Circumstances(
-        price=price,
-        half_life_s=config.half_life_s,
-        max_age_s=config.max_age_s,
-        min_interval_s=config.politeness.min_interval_s,
-        host_held_until=hold.until if hold else 0.0,
-        host_held_by=hold.reason if hold else "",
-        quiet_until=quiet_until(config.politeness.quiet, now),
-        first_wait_s=first_wait(waiting, budget, config.newcomers_share),
-        objective=config.objective,
-    )
+    return explained(store, situation(store, config, now), source, progress, now)
 
 
 def show(found: Explanation, now: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +28,18 @@ ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "
 @store_options
 def command(tag: str | None, state: Any, text: str | None, order: str, limit: int | None, as_json: bool) -> None:
     """List the catalogue: what each source is, how often it brings something, when it was and will be fetched."""
+    from recrawl.answers import in_order, situation
     from recrawl.cli.showing import write_json
-    from recrawl.cli.views import views
+    from recrawl.cli.views import view
 
     if order.removeprefix("-") not in ORDERS:
         raise click.UsageError(f"--sort is one of {', '.join(ORDERS)}, with or without a leading -; not {order}")
     config, now = settings(), time.time()
     with opened_store(config) as store:
         most = limit if as_json or limit is not None else SHOWN
-        chosen = store.sources(tag=tag, state=state, text=text, order=order, limit=most)
-        shown = views(store, chosen, config, now)
+        which = {"tag": tag, "state": state, "text": text}
+        chosen = in_order(store, situation(store, config, now), now, order, most, **which)
+        shown = [view(each, now) for each in chosen]
         count = store.count(tag=tag, state=state, text=text)
     if as_json:
         write_json(shown)
@@ -58,8 +61,7 @@ def _show(shown: list[SourceView], now: float, count: int) -> None:
     rows = []
     for each in shown:
         last = "–" if each.last is None else brief(max(now - each.last, 0.0))
-        late = "–" if each.due != each.due or each.state != "active" else "now"
-        due = "first" if each.health == "new" else brief(each.due - now) if each.due > now else late
+        due = "–" if not math.isfinite(each.due) else brief(each.due - now) if each.due > now else "now"
         name = Text(clean(each.title, 200) or visible(each.url))
         tone = TONES.get(each.health.split()[0], "")
         cells = (each.kind, brief_rate(each.pace_per_day / 86400.0), brief(each.half_life_s), last, due)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ from recrawl.cli.options import json_option, opened_store, settings, store_optio
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from recrawl.answers import Seen
     from recrawl.config import Config
-    from recrawl.store.base import Crawl, Source, Store, Totals
+    from recrawl.store.base import Crawl, SourceState, Store, Totals
     from recrawl.store.discovery import LeftOut
 
 HOUR_S, DAY_S = 3600.0, 86400.0
+STATES: tuple[SourceState, ...] = ("active", "paused", "retired")
 LOOKED_AT, SHOWN = 5000, 5
 """Crawls of the last day from which hosts are judged, and how many lines each list has."""
 
@@ -30,38 +33,39 @@ def command(as_json: bool) -> None:
     """Show how it goes: sources, budget and price, what the last hour and day brought, and what is in trouble."""
     from recrawl.cli.showing import write_json
 
-    config, now = settings(), time.time()
+    config = settings()
     with opened_store(config) as store:
-        found = figures(store, config, now)
+        found = figures(store, config)
+    now = found["now"]
     if as_json:
         write_json(found)
     else:
         _show(found, now)
 
 
-def figures(store: Store, config: Config, now: float) -> dict[str, Any]:
+def figures(store: Store, config: Config, now: float | None = None) -> dict[str, Any]:
     """Everything `recrawl status` says, in numbers."""
-    from recrawl.cli.economy import price_and_budget
-    from recrawl.crawl.settings_note import in_force
+    from recrawl.answers import in_order, situation
 
-    price, budget = price_and_budget(store, config, now)
-    soonest = store.sources(state="active", order="due", limit=SHOWN)
+    now = time.time() if now is None else now
+    at = situation(store, config, now)
+    soonest = in_order(store, at, now, "due", SHOWN, state="active")
     return {
         "now": now,
         "store": config.store,
-        "crawler": store.claimed() or _fleet(store, now),
+        "crawler": at.crawler,
         "last_crawl": max((crawl.at for crawl in store.crawls(limit=1)), default=None),
-        "quiet_until": _quiet_until(config, now),
-        "sources": _counts(store),
-        "policy": in_force(store, config).policy,
-        "budget_per_s": budget,
-        "price": price,
+        "quiet_until": _quiet_until(at.config, now),
+        "sources": _counts(store, at.never_fetched),
+        "policy": at.config.policy,
+        "budget_per_s": at.budget,
+        "price": at.price,
         "hour": store.totals(now - HOUR_S),
         "day": store.totals(now - DAY_S),
         **_hosts(store, store.crawls(since=now - DAY_S, limit=LOOKED_AT)),
-        "discovery": _discovery(store, config),
-        "holds": store.holds(now),
-        "next": _next(store, soonest),
+        "discovery": _discovery(store, at.config),
+        "holds": list(at.holds.values()),
+        "next": [_next(each) for each in soonest if each.found.due < math.inf],
     }
 
 
@@ -81,33 +85,14 @@ def _quiet_until(config: Config, now: float) -> float | None:
     return end if end > now else None
 
 
-def _fleet(store: Store, now: float) -> str | None:
-    """The fleet that crawls it, in words; None if there is none."""
-    from recrawl.cluster.board import is_up, read_board
-
-    board = read_board(store)
-    if board is None or not is_up(board, now):
-        return None
-    return f"a fleet of {board.wanted} shards (more: recrawl cluster status)"
+def _counts(store: Store, never_fetched: int) -> dict[str, int]:
+    failing = sum(progress.failures > 0 for progress in store.progress())
+    states: dict[str, int] = {state: store.count(state=state) for state in STATES}
+    return {**states, "never_fetched": never_fetched, "failing": failing}
 
 
-def _counts(store: Store) -> dict[str, int]:
-    active = store.count(state="active")
-    paused, retired = store.count(state="paused"), store.count(state="retired")
-    never = failing = 0
-    for progress in store.progress():
-        never += progress.last is None
-        failing += progress.failures > 0
-    return {"active": active, "paused": paused, "retired": retired, "never_fetched": never, "failing": failing}
-
-
-def _next(store: Store, sources: Sequence[Source]) -> list[dict[str, Any]]:
-    due = {each.source: each.due for each in store.progress([source.id for source in sources])} if sources else {}
-    return [
-        {"id": each.id, "url": each.url, "title": each.title, "due": due[each.id]}
-        for each in sources
-        if due.get(each.id, float("nan")) < float("inf")
-    ]
+def _next(each: Seen) -> dict[str, Any]:
+    return {"id": each.source.id, "url": each.source.url, "title": each.source.title, "due": each.found.due}
 
 
 def _hosts(store: Store, crawls: Sequence[Crawl]) -> dict[str, Any]:
@@ -145,7 +130,7 @@ def _show(found: dict[str, Any], now: float) -> None:
 
     out = console()
     counts = found["sources"]
-    states = ", ".join(f"{counts[name]} {name}" for name in ("active", "paused", "retired") if counts[name])
+    states = ", ".join(f"{counts[name]} {name}" for name in STATES if counts[name])
     also = [f"{counts[key]} {word}" for key, word in (("never_fetched", "never fetched"), ("failing", "failing"))
             if counts[key]]  # fmt: skip
     quiet = f"; quiet hours for {ahead(found['quiet_until'], now)} more" if found["quiet_until"] else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,8 @@ import click
 from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
 
 if TYPE_CHECKING:
-    from recrawl.config import Config
     from recrawl.crawl.whatif import Catalogue, Prospect
-    from recrawl.store.base import Source, Store
+    from recrawl.store.base import Source
 
 MOVERS = 10
 HOUR_S = 3600.0
@@ -33,46 +33,33 @@ def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool
     Computed from what is believed now, by the policy that runs; nothing is fetched. Requests for robots.txt and
     redirects are not counted.
     """
-    from recrawl.cli.economy import price_and_budget
+    from recrawl.answers import catalogue, situation
     from recrawl.cli.showing import write_json
-    from recrawl.crawl.settings_note import in_force
     from recrawl.crawl.whatif import compare
     from recrawl.units import parse_rate
 
     asked = [parse_rate("--budget", text) for text in budgets]
     config, now = settings(), time.time()
     with opened_store(config) as store:
-        sources = store.sources(state="active", tag=tag)
-        config = in_force(store, config)
-        catalogue = beliefs(store, sources, config, now)
-        present = price_and_budget(store, config, now)[1]
-    prospects = compare(catalogue, [present, *asked])
+        at = situation(store, config, now)
+        sources, believed = catalogue(store, at, store.sources(state="active", tag=tag), now)
+        never = store.count(state="active", tag=tag, never_fetched=True)
+    prospects = compare(believed, [at.budget, *asked])
     if as_json:
-        write_json(as_fields(sources, catalogue, prospects))
+        write_json(as_fields(sources, believed, prospects) | {"never_fetched": never})
     else:
-        _show(sources, catalogue, prospects, count, config.policy)
-
-
-def beliefs(store: Store, sources: Sequence[Source], config: Config, now: float) -> Catalogue:
-    """What is believed of these sources by whoever crawls them, and how it would treat them."""
-    from recrawl.cluster.board import common_record
-    from recrawl.crawl.whatif import believed, unbounded
-    from recrawl.wiring import FLOOR_ROUNDS, recall
-
-    known = {each.source: each for each in store.progress([each.id for each in sources])}
-    progress = [known[each.id] for each in sources]
-    ranking = recall(config, unbounded(sources), progress, common_record(store, now), now)
-    return believed(ranking, sources, progress, config, FLOOR_ROUNDS)
+        _show(sources, believed, prospects, count, at.config.policy, never)
 
 
 def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect]) -> dict[str, Any]:
     """Everything, for programs; the first prospect is that of the present budget."""
     intervals = zip(*(each.interval.tolist() for each in prospects), strict=True)
-    captures = zip(*((each.captures * HOUR_S).tolist() for each in prospects), strict=True)
+    unit = HOUR_S if catalogue.interest else math.nan
+    captures = zip(*((each.captures * unit).tolist() for each in prospects), strict=True)
     return {
         "sources": len(sources),
         "unknown": int((~catalogue.known).sum()),
-        "budgets": [_fields(each) for each in prospects],
+        "budgets": [_fields(catalogue, each) for each in prospects],
         "cadence": [
             {"id": source.id, "url": source.url, "interval_s": interval, "captured_per_hour": captured}
             for source, interval, captured in zip(sources, intervals, captures, strict=True)
@@ -80,20 +67,27 @@ def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequen
     }
 
 
-def _fields(each: Prospect) -> dict[str, float]:
+def _fields(catalogue: Catalogue, each: Prospect) -> dict[str, float | None]:
+    worth = catalogue.interest
     return {
         "budget_per_s": each.budget,
         "spend_per_s": each.spend,
         "price": each.price,
-        "captured_per_hour": each.captured * HOUR_S,
-        "inflow_per_hour": each.inflow * HOUR_S,
+        "captured_per_hour": each.captured * HOUR_S if worth else None,
+        "inflow_per_hour": each.inflow * HOUR_S if worth else None,
+        "up_to_date": catalogue.up_to_date(each),
         "median_delay_s": each.delay,
         "never_worth_a_fetch": each.unworthy,
     }
 
 
 def _show(
-    sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect], count: int, policy: str
+    sources: Sequence[Source],
+    catalogue: Catalogue,
+    prospects: Sequence[Prospect],
+    count: int,
+    policy: str,
+    never: int,
 ) -> None:
     from recrawl.cli.console import console
     from recrawl.cli.showing import number, short, table
@@ -108,39 +102,47 @@ def _show(
     if not known:
         out.print("nothing is known of any source yet: let `recrawl run` fetch them first")
         return
-    first = prospects[0].captured
     rows = [
         ("requests", *(show_rate(each.spend) for each in prospects)),
         ("price", *(number(each.price) for each in prospects)),
-        ("captured per hour", *(number(each.captured * HOUR_S) for each in prospects)),
-        ("  against now", "", *(f"{each.captured / first - 1:+.1%}" if first else "–" for each in prospects[1:])),
-        ("  of all there is", *(f"{each.captured / each.inflow:.1%}" if each.inflow else "–" for each in prospects)),
+        *(_captured(prospects) if catalogue.interest else ()),
+        ("up to date, on average", *(f"{catalogue.up_to_date(each):.1%}" for each in prospects)),
         ("half is seen within", *(short(each.delay) for each in prospects)),
         ("never worth a fetch", *(f"{each.unworthy} of {known}" for each in prospects)),
     ]
     heads = ("budget", f"{show_rate(prospects[0].budget)} (now)", *(show_rate(each.budget) for each in prospects[1:]))
     table(out, heads, rows, elastic=0, right=range(1, len(heads)))
-    if known < len(sources):
-        out.print(f"{len(sources) - known} sources never fetched yet are left out", style="dim")
+    if never:
+        out.print(f"{never} sources never fetched yet are left out", style="dim")
     if count:
-        _show_movers(sources, prospects, count)
+        _show_movers(sources, catalogue, prospects, count)
 
 
-def _show_movers(sources: Sequence[Source], prospects: Sequence[Prospect], count: int) -> None:
+def _captured(prospects: Sequence[Prospect]) -> list[tuple[str, ...]]:
+    from recrawl.cli.showing import number
+
+    first = prospects[0].captured
+    return [
+        ("captured per hour", *(number(each.captured * HOUR_S) for each in prospects)),
+        ("  against now", "", *(f"{each.captured / first - 1:+.1%}" if first else "–" for each in prospects[1:])),
+        ("  of all there is", *(f"{each.captured / each.inflow:.1%}" if each.inflow else "–" for each in prospects)),
+    ]
+
+
+def _show_movers(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect], count: int) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import number, short, table
+    from recrawl.cli.showing import short, table
     from recrawl.crawl.whatif import movers
 
     out, before, after = console(), prospects[0], prospects[-1]
     rows = [
         (name_of(sources[k], 200), f"every {short(before.interval[k])}", f"every {short(after.interval[k])}",
-         f"{'+' if after.captures[k] >= before.captures[k] else ''}"
-         f"{number((after.captures[k] - before.captures[k]) * HOUR_S)}")
+         *((f"{(after.captures[k] - before.captures[k]) * HOUR_S:+.3g}",) if catalogue.interest else ()))
         for k in movers(before, after, count).tolist()
     ]  # fmt: skip
     if rows:
         out.print(Text("\nwhat changes most", style="bold"))
-        heads = ("source", "now", "then", "captured per hour")
-        table(out, heads, rows, elastic=0, right=(1, 2, 3))
+        heads = ("source", "now", "then", *(("captured per hour",) if catalogue.interest else ()))
+        table(out, heads, rows, elastic=0, right=range(1, len(heads)))

@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from recrawl.crawl.pace import DAY_S, arrivals_per_s, pace_in_words, stated_pace
+from recrawl.config import Config, QuietHours, active_from, effective, quiet_until
+from recrawl.crawl.pace import DAY_S, arrivals_per_s, first_wait, pace_in_words, stated_pace
 from recrawl.crawl.ranking import UNPRICED, Standing
 from recrawl.kernels.intervals import lognormal_interval
-from recrawl.store.base import Crawl, Progress, Source
+from recrawl.store.base import Crawl, Hold, Progress, Source
 from recrawl.units import show_duration
 
 INTERVALS = "90 % of the lognormal law with this mean and standard deviation"
@@ -44,6 +45,9 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
         host_held_until, host_held_by: the hold on its host, Unix seconds, and why; 0 for none
         quiet_until: end of the quiet hours it is in, Unix seconds; 0 if it is in none
         first_wait_s: how long a new source waits for its first fetch at this budget; NaN if nobody can say
+        interval_s: the fixed time between two fetches its owner asked for; 0 for none
+        active_from: when the hours begin in which it may be fetched, Unix seconds; 0 if it has none
+        importance: what counts where its tags say something; None for its own
         objective: what a fetch is worth
     """
 
@@ -55,7 +59,38 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     host_held_by: str = ""
     quiet_until: float = 0.0
     first_wait_s: float = math.nan
+    interval_s: float = 0.0
+    active_from: float = 0.0
+    importance: float | None = None
     objective: str = "ephemeral"
+
+
+def circumstances(
+    config: Config, source: Source, now: float, *, price: float, hold: Hold | None, waiting: int, budget: float
+) -> Circumstances:
+    """What counts for a source beside what is known of it: its owner's words, its tags', and the settings in force.
+
+    Parameters
+        hold: on its host, if there is one
+        waiting: how many sources were never fetched, if it is one of them; otherwise 0
+        budget: requests per second
+    """
+    options = effective(source, config)
+    hours = [QuietHours.parse("active_hours", text) for text in options.active_hours]
+    return Circumstances(
+        price=price,
+        half_life_s=options.half_life or config.half_life_s,
+        max_age_s=options.max_age or config.max_age_s,
+        min_interval_s=config.politeness.min_interval_s,
+        host_held_until=hold.until if hold else 0.0,
+        host_held_by=hold.reason if hold else "",
+        quiet_until=quiet_until(config.politeness.quiet, now),
+        first_wait_s=first_wait(waiting, budget, config.newcomers_share),
+        interval_s=options.interval or 0.0,
+        active_from=active_from(hours, now) if hours else 0.0,
+        importance=options.importance,
+        objective=config.objective,
+    )
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -132,6 +167,7 @@ def explain(
     max_age = standing.reasons.get("max_age_s", source.max_age or around.max_age_s)
     last = math.nan if progress.last is None else progress.last
     per_day = _per_day(standing, around.objective)
+    asked = source.wanted > (progress.last or 0.0)
     found = Explanation(
         id=source.id,
         url=source.url,
@@ -140,11 +176,11 @@ def explain(
         state=source.state,
         note=source.note,
         why="",
-        importance=source.importance,
+        importance=source.importance if around.importance is None else around.importance,
         cost=source.cost,
         half_life_s=source.half_life or around.half_life_s,
         max_age_s=max_age,
-        min_interval_s=around.min_interval_s,
+        min_interval_s=max(around.min_interval_s, around.interval_s),
         value=standing.value,
         value_low=value_low,
         value_high=value_high,
@@ -161,17 +197,17 @@ def explain(
         index=standing.index,
         form=standing.form,
         reasons=standing.reasons,
-        ceiling=_ceiling(source, standing),
+        ceiling=math.nan,
         price=around.price,
         crossing_age_s=standing.meets - last,
         worth_at=standing.meets if progress.last is not None else math.nan,
         floor_at=last + max_age,
         due=math.nan,
-        held_back=_obstacles(source, progress, now, around),
+        held_back=_obstacles(source, progress, asked, now, around),
         crawls=list(crawls),
     )
-    asked = source.wanted > (progress.last or 0.0)
-    settled = msgspec.structs.replace(found, due=_due(found, standing, asked, now, around))
+    due, ceiling = _due(found, standing, asked, now, around), _ceiling(found, standing)
+    settled = msgspec.structs.replace(found, due=due, ceiling=ceiling)
     return msgspec.structs.replace(settled, why=_why(settled, asked, now, around))
 
 
@@ -181,12 +217,12 @@ def _per_day(standing: Standing, objective: str) -> float:
     return DAY_S * arrivals_per_s(standing.value, standing.rate, objective) if math.isnan(stated) else stated
 
 
-def _ceiling(source: Source, standing: Standing) -> float:
+def _ceiling(found: Explanation, standing: Standing) -> float:
     """What a fetch is worth once the source is ripe; inf where that never ends."""
     if math.isnan(standing.index) or standing.form in UNPRICED:
         return math.nan
     bounded = standing.form != "planned" and standing.rate > 0.0
-    return source.importance * standing.value / source.cost if bounded else math.inf
+    return found.importance * standing.value / found.cost if bounded else math.inf
 
 
 def reasons_in_words(found: Explanation) -> list[tuple[str, str]]:
@@ -214,22 +250,34 @@ def _numbered(name: str, said: Mapping[str, float]) -> str:
     return f"{number * unit:.3g}{f' ± {doubt * unit:.2g}' if doubt else ''}{' a day' if per_day else ''}"
 
 
-def _obstacles(source: Source, progress: Progress, now: float, around: Circumstances) -> list[Obstacle]:
-    """What keeps it, whatever it is worth; the longest first."""
+def _obstacles(source: Source, progress: Progress, asked: bool, now: float, around: Circumstances) -> list[Obstacle]:
+    """What keeps it, whatever it is worth; the longest first. Where somebody asked for it now, only others do."""
     found = []
     if source.state == "paused":
         found.append(Obstacle(math.inf, "paused by its owner"))
     if source.state == "retired":
         found.append(Obstacle(math.inf, f"retired: {source.note}" if source.note else "retired"))
-    if progress.held_until > now:
-        found.append(Obstacle(progress.held_until, progress.held_by or "held"))
     if around.host_held_until > now:
         found.append(Obstacle(around.host_held_until, f"its host is held: {around.host_held_by or 'no reason given'}"))
-    if progress.last is not None and progress.last + around.min_interval_s > now:
-        found.append(Obstacle(progress.last + around.min_interval_s, "fetched less than the minimum interval ago"))
     if around.quiet_until > now:
         found.append(Obstacle(around.quiet_until, "quiet hours"))
+    if not asked:
+        found += _own_obstacles(progress, now, around)
     return sorted(found, key=lambda each: -each.until)
+
+
+def _own_obstacles(progress: Progress, now: float, around: Circumstances) -> list[Obstacle]:
+    found, last = [], progress.last
+    if progress.held_until > now:
+        found.append(Obstacle(progress.held_until, progress.held_by or "held"))
+    if last is not None and last + around.interval_s > now:
+        every = show_duration(around.interval_s)
+        found.append(Obstacle(last + around.interval_s, f"its owner wants it fetched every {every}"))
+    elif last is not None and last + around.min_interval_s > now:
+        found.append(Obstacle(last + around.min_interval_s, "fetched less than the minimum interval ago"))
+    if around.active_from > now:
+        found.append(Obstacle(around.active_from, "outside the hours its owner set"))
+    return found
 
 
 def _due(found: Explanation, standing: Standing, asked: bool, now: float, around: Circumstances) -> float:
@@ -241,6 +289,8 @@ def _due(found: Explanation, standing: Standing, asked: bool, now: float, around
         return max(now, held)
     if found.last is None:
         return max(now + (0.0 if math.isnan(around.first_wait_s) else around.first_wait_s), held)
+    if around.interval_s:
+        return max(found.last + around.interval_s, held)
     if math.isnan(standing.due):
         return max(found.floor_at, held) if found.floor_at <= now else math.nan
     return max(min(standing.due, found.floor_at), held)
@@ -258,6 +308,8 @@ def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> 
         return "Due now: somebody asked for it to be fetched at once."
     if found.last is None:
         return _why_first(around)
+    if around.interval_s:
+        return f"Due {_when(found.due, now)}: its owner wants it fetched every {show_duration(around.interval_s)}."
     if found.form in UNPRICED:
         at_least = f"it is looked at every {show_duration(found.max_age_s)} at least"
         return f"Due {_when(found.due, now)}, by the rule that runs; {at_least}."
@@ -279,7 +331,8 @@ def _why_worth(found: Explanation, now: float) -> str:
     pace = f"at its pace of {found.pace}" if found.pace.startswith("about") else f"with {found.pace}"
     worth = f"{pace}{_beside(found)} a fetch is worth {found.index:.3g} now"
     if math.isnan(found.price):
-        return f"No price yet, because the crawler has not had to choose: {worth}."
+        enough = "no price yet, because there was budget for everything so far"
+        return f"Due {_when(found.due, now)}: {worth}; {enough}."
     price = f"the price is {found.price:.3g}"
     floor = show_duration(found.max_age_s)
     when = _when(found.due, now)

@@ -50,7 +50,7 @@ class Ranker(Protocol):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One source in the ranking; NaN for what nobody knows. Without a price nothing is met, and nothing due.
+    """One source in the ranking; NaN for what nobody knows. Without a price nothing is met, and everything due.
 
     Parameters
         value, value_sd, rate, rate_sd: what is believed, per second, importance not included
@@ -96,7 +96,7 @@ class Ranking:
         last = np.array([each.last for each in known], np.float64)
         believed, reasons = self.policy.beliefs(ids), self.policy.reasons(ids, now)
         index = self.policy.index(ids, now)
-        due, meets = self._times(ids, price, np.array([each.form in UNPRICED for each in reasons]))
+        due, meets = self._times(ids, last, price, np.array([each.form in UNPRICED for each in reasons]))
         if beyond:
             meets = self._searched(ids, last, due, meets, price)
         columns = (believed.value, believed.value_sd, believed.rate, believed.rate_sd, index, meets, due)
@@ -127,10 +127,15 @@ class Ranking:
             out[mine] = self.policy.index(ids[mine], at)
         return out
 
-    def _times(self, ids: IntArray, price: float, unpriced: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """When each is due, and when its index meets the price, if before; rules without an index need no price."""
+    def _times(
+        self, ids: IntArray, last: FloatArray, price: float, unpriced: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """When each is due, and when its index meets the price, if before; rules without an index need no price.
+
+        While there is no price, nobody has had to wait: whatever has an index may be fetched again at once.
+        """
         if math.isnan(price):
-            return np.where(unpriced, self.policy.due(ids), math.nan), np.full(len(ids), math.nan)
+            return np.where(unpriced, self.policy.due(ids), last), np.full(len(ids), math.nan)
         due = self.policy.due(ids, price)
         met = np.isfinite(due)
         met[met] = self._index(ids[met], due[met]) >= price * (1.0 - NEAR)

@@ -1,8 +1,8 @@
-"""The settings a store's ranking was made with, kept beside it for whoever looks on.
+"""The settings a store is crawled with, kept beside what was found for whoever looks on.
 
-`explain`, `whatif` and the web page run in other processes than the crawler, and those of a `Scheduler` know nothing of
-its options. What they show is computed with the settings of whoever crawls, or crawled last; where nobody ever did,
-with their own.
+`explain`, `status`, `whatif` and the web page run in other processes than the crawler, and those of a `Scheduler` know
+nothing of its options. What they show is computed with the settings of whoever crawls, or crawled last; where nobody
+ever did, with their own.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from recrawl.errors import RecrawlError
 
 NOTE = "crawler/settings"
 NAMES = (
-    "policy", "objective", "half_life", "max_age", "cold_start", "politeness.scope", "politeness.min_interval",
-    "tags",
+    "budget", "policy", "objective", "half_life", "max_age", "cold_start", "politeness.scope", "politeness.delay",
+    "politeness.min_interval", "politeness.parallel_per_host", "politeness.quiet_hours", "discovery.per_site",
+    "discovery.in_all", "tags",
 )  # fmt: skip
-"""What decides where a source stands in the ranking."""
+"""Whatever decides when a source is fetched, or is shown as if it did."""
 
 
 class Notes(Protocol):
@@ -37,19 +38,29 @@ class Notes(Protocol):
 
 
 def leave_settings(store: Notes, config: Config) -> None:
-    """Say with which settings sources are ranked from now on."""
+    """Say with which settings sources are crawled from now on."""
     said = msgspec.json.encode({name: reduce(getattr, name.split("."), config) for name in NAMES})
     if store.note(NOTE) != said:
         store.write_note(NOTE, said)
 
 
 def in_force(store: Notes, config: Config) -> Config:
-    """The settings with which the sources of a store are ranked; what another version wrote is left out."""
-    said = store.note(NOTE)
-    if said is None:
-        return config
+    """The settings with which a store is crawled; what another version wrote is left out."""
     try:
-        told: dict[str, Any] = msgspec.json.decode(said, type=dict[str, Any])
-        return replaced(config, {name: told[name] for name in NAMES if name in told})
+        return replaced(config, _told(store))
     except (msgspec.MsgspecError, RecrawlError):
         return config
+
+
+def budget_told(store: Notes) -> bool:
+    """Whether whoever crawled last said with what budget; earlier versions did not."""
+    try:
+        return "budget" in _told(store)
+    except msgspec.MsgspecError:
+        return False
+
+
+def _told(store: Notes) -> dict[str, Any]:
+    said = store.note(NOTE)
+    told: dict[str, Any] = {} if said is None else msgspec.json.decode(said, type=dict[str, Any])
+    return {name: told[name] for name in NAMES if name in told}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from recrawl.config import Config
+from recrawl.config import Config, effective
 from recrawl.crawl.ranking import Ranking
 from recrawl.kernels.cadence import at_rest, captured_per_time, median_delay
 from recrawl.policies.contract import Priced
@@ -24,6 +24,8 @@ from recrawl.store.base import Progress, Source
 
 PRECISION = 1e-6
 """By how much a spend may miss its budget, as a share of it."""
+SLOWEST = 1e-12
+"""Arrivals a second that are told from none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ class Catalogue:
         intervals: how long the sources that are known are left alone at a price, whatever their maximum age
         usual: which have the usual maximum age, and no owner's; all of them if not said
         rounds: the usual one is not below so many rounds of the catalogue at the budget
+        weight: what owners say each is worth, which `value` contains; 1 if not said
+        interest: whether what is captured is interest; under freshness it is no quantity anybody knows
     """
 
     value: FloatArray
@@ -49,6 +53,8 @@ class Catalogue:
     intervals: Callable[[float], FloatArray]
     usual: BoolArray | bool = True
     rounds: float = 0.0
+    weight: FloatArray | float = 1.0
+    interest: bool = True
 
     def longest(self, budget: float) -> FloatArray:
         """The maximum ages that are kept to at a budget."""
@@ -64,6 +70,23 @@ class Catalogue:
     def inflow(self) -> FloatArray:
         """Interest that appears per second, if it were all seen at once: v·r, or the arrival rate where r = 0."""
         return np.where(self.rate > 0.0, self.value * self.rate, self.value)
+
+    @property
+    def arrivals(self) -> FloatArray:
+        """Items or changes a second that beliefs stand for."""
+        return self.inflow / self.weight if self.interest else self.rate
+
+    def up_to_date(self, found: Prospect) -> float:
+        """The share of time in which nothing new waits to be seen, the mean over all known sources.
+
+        (1 − e^{−ΔT})/(ΔT): the share of an interval T before the first of what comes at rate Δ.
+        """
+        arrivals = self.arrivals
+        some = np.isfinite(arrivals) & np.isfinite(found.interval) & (arrivals > 0.0)
+        if not some.any():
+            return math.nan
+        pace = np.maximum(arrivals[some], SLOWEST)
+        return float(captured_per_time(1.0 / pace, pace, found.interval[some]).mean())
 
 
 def unbounded(sources: Sequence[Source]) -> list[Source]:
@@ -86,15 +109,19 @@ def believed(
         found = policy.beliefs(numbers[seen])
         value[seen], rate[seen] = found.value, found.rate
     known = numbers[np.isfinite(value) & np.isfinite(rate)]
+    options = [effective(each, config) for each in sources]
+    weight = np.array([each.importance for each in options])
     return Catalogue(
-        value=value * np.array([each.importance for each in sources]),
+        value=value * weight,
         rate=rate,
         cost=np.array([each.cost for each in sources]),
-        min_interval=np.full(len(sources), config.politeness.min_interval_s),
-        max_age=np.array([each.max_age or config.max_age_s for each in sources]),
+        min_interval=np.array([max(config.politeness.min_interval_s, each.interval or 0.0) for each in options]),
+        max_age=np.array([each.interval or each.max_age or config.max_age_s for each in options]),
         intervals=lambda price: policy.intervals(known, price) if isinstance(policy, Priced) else np.empty(0),
-        usual=np.array([each.max_age is None for each in sources], np.bool_),
+        usual=np.array([(each.interval or each.max_age) is None for each in options], np.bool_),
         rounds=rounds,
+        weight=weight,
+        interest=config.objective != "freshness",
     )
 
 

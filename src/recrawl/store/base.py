@@ -360,8 +360,15 @@ class Store(Protocol):
         known comes last either way."""
         ...
 
-    def count(self, *, state: SourceState | None = None, tag: str | None = None, text: str | None = None) -> int:
-        """How many match."""
+    def count(
+        self,
+        *,
+        state: SourceState | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        never_fetched: bool = False,
+    ) -> int:
+        """How many match; with `never_fetched`, of those that have not answered so far."""
         ...
 
     def edit(self, sources: Sequence[Source]) -> None:

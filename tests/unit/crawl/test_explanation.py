@@ -167,10 +167,11 @@ def test_paused_and_retired_sources_are_not_due():
     assert retired.why == "Retired and not fetched again: gone since May."
 
 
-def test_without_a_price_there_is_no_due_time():
+def test_without_a_price_it_is_due_at_once():
     found = explain(source(), progress(), NOW, Circumstances())
-    assert math.isnan(found.due)
-    assert found.why.startswith("No price yet, because the crawler has not had to choose: at its pace")
+    assert found.due <= NOW
+    assert found.why.startswith("Due now: at its pace of about 4 items a day a fetch is worth")
+    assert found.why.endswith("; no price yet, because there was budget for everything so far.")
 
 
 def test_fetched_but_nothing_believed_yet():

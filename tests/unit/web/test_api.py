@@ -120,7 +120,7 @@ class TestLooking:
 
     def test_status(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/status").json
-        assert told["sources"] == {"active": 11, "paused": 1, "retired": 0}
+        assert told["sources"] == {"active": 11, "paused": 1, "retired": 0, "never_fetched": 0}
         assert told["crawler"] is None
 
 

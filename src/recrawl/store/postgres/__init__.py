@@ -136,9 +136,16 @@ class PostgresStore:
             )
         )
 
-    def count(self, *, state: SourceState | None = None, tag: str | None = None, text: str | None = None) -> int:
-        """How many match."""
-        return self._link.reading(lambda connection: catalogue.count(connection, state, tag, text))
+    def count(
+        self,
+        *,
+        state: SourceState | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        never_fetched: bool = False,
+    ) -> int:
+        """How many match; with `never_fetched`, of those that have not answered so far."""
+        return self._link.reading(lambda connection: catalogue.count(connection, state, tag, text, never_fetched))
 
     def edit(self, sources: Sequence[Source]) -> None:
         """Replace lines of the catalogue (by id), giving each a new revision."""

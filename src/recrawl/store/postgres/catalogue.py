@@ -223,9 +223,14 @@ def _known_then_unknown(column: str, where: str, values: int) -> str:
     return f"SELECT {columns(Source)} FROM ({both}) AS both_parts ORDER BY place DESC NULLS LAST, id DESC"
 
 
-async def count(connection: Any, state: SourceState | None, tag: str | None, text: str | None) -> int:
+async def count(
+    connection: Any, state: SourceState | None, tag: str | None, text: str | None, never_fetched: bool
+) -> int:
     """How many match."""
     where, values = _conditions(None, state, tag, text, 0)
+    if never_fetched:
+        unknown = "sources.id IN (SELECT source FROM progress WHERE last IS NULL)"
+        where = f"{where} AND {unknown}" if where else f" WHERE {unknown}"
     return int(await connection.fetchval(f"SELECT count(*) FROM sources{where}", *values))
 
 

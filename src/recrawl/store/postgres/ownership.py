@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
 import msgspec
 
 from recrawl.errors import StoreError, StoreTakenError
+from recrawl.store.claimant import claimant
 from recrawl.store.postgres.link import Link
 from recrawl.store.postgres.rows import columns_of
 from recrawl.store.postgres.trouble import is_away
@@ -108,8 +108,7 @@ async def signed(connection: Any, scope: str = WHOLE) -> str:
     row = await connection.fetchrow("SELECT owner, pid, host, since FROM owners WHERE scope = $1", scope)
     if row is None:
         return "another program"
-    since = datetime.fromtimestamp(row[3], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return f"{row[0]} (process {row[1]} on {row[2]}, since {since})"
+    return claimant(row[0], row[1], row[2], row[3])
 
 
 async def lease(connection: Any, scopes: Iterable[str], owner: str, seconds: float, lock: int) -> dict[str, int]:

@@ -103,10 +103,17 @@ class SqliteStore:
                 offset=offset,
             )
 
-    def count(self, *, state: SourceState | None = None, tag: str | None = None, text: str | None = None) -> int:
-        """How many match."""
+    def count(
+        self,
+        *,
+        state: SourceState | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        never_fetched: bool = False,
+    ) -> int:
+        """How many match; with `never_fetched`, of those that have not answered so far."""
         with self._database.reading() as connection:
-            return catalogue.count(connection, state, mended(tag), mended(text))
+            return catalogue.count(connection, state, mended(tag), mended(text), never_fetched)
 
     def edit(self, sources: Sequence[Source]) -> None:
         """Replace lines of the catalogue (by id), giving each a new revision."""

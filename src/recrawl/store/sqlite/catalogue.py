@@ -195,10 +195,16 @@ def _are_few(connection: sqlite3.Connection, text: str) -> bool:
     return bool(connection.execute(statement, (_phrase(text), _FEW)).fetchone()[0] < _FEW)
 
 
-def count(connection: sqlite3.Connection, state: SourceState | None, tag: str | None, text: str | None) -> int:
+def count(
+    connection: sqlite3.Connection, state: SourceState | None, tag: str | None, text: str | None, never_fetched: bool
+) -> int:
     """How many match."""
     where, values = _conditions(None, state, tag, text, 0)
-    where = where.replace("+sources.state", "sources.state")
+    if never_fetched:
+        unknown = "sources.id IN (SELECT source FROM progress WHERE last IS NULL)"
+        where = f"{where} AND {unknown}" if where else f" WHERE {unknown}"
+    else:
+        where = where.replace("+sources.state", "sources.state")
     return int(connection.execute(f"SELECT count(*) FROM sources{where}", values).fetchone()[0])
 
 

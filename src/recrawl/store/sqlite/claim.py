@@ -8,9 +8,9 @@ import os
 import socket
 import sqlite3
 import weakref
-from datetime import UTC, datetime
 from pathlib import Path
 
+from recrawl.store.claimant import claimant
 from recrawl.store.sqlite.permissions import mode_beside
 
 _HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
@@ -94,5 +94,4 @@ def signed(connection: sqlite3.Connection) -> str:
     if row is None:
         return "another program"
     by = json.loads(row[0])
-    since = datetime.fromtimestamp(by["since"], UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return f"{by['owner']} (process {by['pid']} on {by['host']}, since {since})"
+    return claimant(by["owner"], by["pid"], by["host"], by["since"])

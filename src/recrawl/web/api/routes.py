@@ -242,7 +242,12 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
         return models.StatusOut(
             version=__version__,
             crawler=view.crawler,
-            sources={"active": view.active, "paused": view.paused, "retired": view.retired},
+            sources={
+                "active": view.active,
+                "paused": view.paused,
+                "retired": view.retired,
+                "never_fetched": desk.situation().never_fetched,
+            },
             budget=finite(view.budget),
             spend=finite(view.spend),
             price=finite(view.price),

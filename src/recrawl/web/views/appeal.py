@@ -41,7 +41,7 @@ def appeal(desk: Desk, source: Source, progress: Progress) -> tuple[float, float
     """Clicks per item compared with the catalogue's mean, and their half-life in seconds; None if not known."""
     if progress.last is None:
         return None
-    ranking = desk.ranking([source], [progress])
+    ranking = desk.situation().ranking([source], [progress], desk.now())
     if not isinstance(ranking.policy, Readers):
         return None
     times, half_life = ranking.policy.appeal(np.array([ranking.numbers[source.id]]))
@@ -54,7 +54,8 @@ def _without_clicks(desk: Desk, source: Source, progress: Progress, times: float
     assert progress.last is not None
     half_life = source.half_life or desk.in_force().half_life_s
     plain = msgspec.structs.replace(source, importance=source.importance / times, half_life=half_life)
-    return desk.ranking([plain], [progress]).standing(progress, desk.now(), price).meets - progress.last
+    now = desk.now()
+    return desk.situation().ranking([plain], [progress], now).standing(progress, now, price).meets - progress.last
 
 
 def _bounded(found: Explanation, age: float) -> float:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from recrawl.crawl.explanation import Explanation, explain
-from recrawl.crawl.ranking import Standing
+from recrawl.answers import Health, Seen, health, in_order, seen
+from recrawl.crawl.explanation import Explanation
 from recrawl.store.base import Progress, Source, SourceState
 from recrawl.web.desk import SHORT_S, Desk
 
 PAGE = 50
 MOST_ROWS = 500
 ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "failures")
-Health = Literal["well", "failing", "held", "paused", "retired", "new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +68,21 @@ def catalogue(desk: Desk, choice: Choice) -> Catalogue:
     total = desk.cached.get(
         ("count", state, tag, text), SHORT_S, lambda: desk.store.count(state=state, tag=tag, text=text)
     )
-    sources = desk.store.sources(
-        state=state, tag=tag, text=text, order=choice.order, limit=choice.limit, offset=choice.offset
-    )
-    return Catalogue(rows(desk, sources), total, choice)
+    now, which = desk.now(), {"state": state, "tag": tag, "text": text}
+    found = in_order(desk.store, desk.situation(), now, choice.order, choice.limit, choice.offset, **which)
+    return Catalogue([row(each, now) for each in found], total, choice)
 
 
 def rows(desk: Desk, sources: Sequence[Source]) -> list[Row]:
     """Sources with what is believed and planned, in the order given."""
-    progress = {each.source: each for each in desk.store.progress([source.id for source in sources])}
-    here = [source for source in sources if source.id in progress]
-    ranking = desk.ranking(here, list(progress.values()))
-    standings = ranking.standings(list(progress.values()), desk.now(), desk.price())
-    return [row(desk, source, progress[source.id], standings[source.id]) for source in here]
+    now = desk.now()
+    return [row(each, now) for each in seen(desk.store, desk.situation(), sources, now)]
 
 
-def row(desk: Desk, source: Source, progress: Progress, standing: Standing) -> Row:
+def row(each: Seen, now: float) -> Row:
     """One source."""
-    found = explain(source, progress, desk.now(), desk.circumstances(source.url), standing)
-    return Row(source, progress, found, cadence(found), health(source, progress, desk.now()))
+    source, progress, found = each
+    return Row(source, progress, found, cadence(found), health(source, progress, now))
 
 
 def cadence(found: Explanation) -> float:
@@ -96,14 +90,3 @@ def cadence(found: Explanation) -> float:
     if math.isnan(found.crossing_age_s) or found.state != "active":
         return math.nan
     return max(min(found.crossing_age_s, found.max_age_s), found.min_interval_s)
-
-
-def health(source: Source, progress: Progress, now: float) -> Health:
-    """How a source is doing, in a word."""
-    if source.state != "active":
-        return "paused" if source.state == "paused" else "retired"
-    if progress.failures > 0:
-        return "failing"
-    if progress.held_until > now:
-        return "held"
-    return "new" if progress.last is None else "well"

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from recrawl.crawl.explanation import Explanation, explain
+from recrawl.answers import Health, explained, health
+from recrawl.crawl.explanation import Explanation
 from recrawl.records import FloatArray
 from recrawl.store.base import ClickTotals, Crawl, Progress, Source, Version
 from recrawl.web.desk import Desk
 from recrawl.web.views.appeal import effect
-from recrawl.web.views.catalogue import Health, cadence, health
+from recrawl.web.views.catalogue import cadence
 from recrawl.web.views.latest import Entry, Wanted, latest
 
 CRAWLS, ITEMS, VERSIONS = 200, 20, 10
@@ -42,18 +43,17 @@ def one_source(desk: Desk, id: int) -> OneSource | None:
     progress = next(iter(desk.store.progress([id])), None)
     if source is None or progress is None:
         return None
+    at, now = desk.situation(), desk.now()
     crawls = desk.store.crawls(source=id, limit=CRAWLS)
-    ranking, around = desk.ranking([source], [progress]), desk.circumstances(source.url)
-    standing = ranking.standing(progress, desk.now(), around.price)
-    found = explain(source, progress, desk.now(), around, standing, crawls[:10])
+    found = explained(desk.store, at, source, progress, now)
     clicks = desk.store.click_totals(id)
     return OneSource(
         source=source,
         progress=progress,
         found=found,
-        index=partial(ranking.curve, id),
+        index=partial(at.ranking([source], [progress], now).curve, id),
         cadence_s=cadence(found),
-        health=health(source, progress, desk.now()),
+        health=health(source, progress, now),
         crawls=crawls,
         entries=latest(desk, Wanted(source=id, order="found", limit=ITEMS)).entries,
         versions=desk.store.versions(id, limit=VERSIONS) if source.kind == "page" else [],

@@ -7,13 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from recrawl.answers import in_order
 from recrawl.store.base import Crawl, Price
-from recrawl.web.desk import SHORT_S, Desk
-from recrawl.web.views.catalogue import Row, rows
+from recrawl.web.desk import LONG_S, SHORT_S, Desk
+from recrawl.web.views.catalogue import Row, row
 
 WINDOW_S = 24 * 3600.0
-LONG_S = 5.0
-"""How old what is summed over many rows may be."""
 RECENT_CRAWLS = 1000
 DUE, HOSTS = 8, 8
 
@@ -83,14 +82,13 @@ def overview(desk: Desk) -> Overview:
         hosts=hosts,
         recent=crawls,
         due=desk.cached.get("due", 1.0, lambda: _due(desk)),
-        held=len(desk.holds()),
+        held=len(desk.situation().holds),
     )
 
 
 def _due(desk: Desk) -> list[Row]:
-    """The next ones at the present price, among those that were next at the prices of their last crawls."""
-    some = rows(desk, desk.store.sources(state="active", order="due", limit=5 * DUE))
-    return sorted(some, key=lambda row: (math.isnan(row.found.due), row.found.due))[:DUE]
+    now = desk.now()
+    return [row(each, now) for each in in_order(desk.store, desk.situation(), now, "due", DUE, state="active")]
 
 
 def _states(desk: Desk) -> dict[str, int]:

@@ -11,16 +11,13 @@ from functools import partial
 
 import numpy as np
 
-from recrawl.crawl.whatif import Catalogue, Prospect, believed, movers, prospect, unbounded
-from recrawl.kernels.cadence import captured_per_time
-from recrawl.records import FloatArray, IntArray
+from recrawl.answers import catalogue
+from recrawl.crawl.whatif import Catalogue, Prospect, movers, prospect
+from recrawl.records import IntArray
 from recrawl.store.base import Source
 from recrawl.web.desk import Desk
-from recrawl.wiring import FLOOR_ROUNDS
 
 LASTS_S = 60.0
-SLOWEST = 1e-12
-"""Arrivals a second that are told from none."""
 MOVERS = 15
 SPAN = 32.0
 """The slider goes from the present budget divided by this to it times this."""
@@ -33,14 +30,10 @@ PRECISION = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Believed:
-    """The active sources that are looked at, as arrays: the id of each, how many items or changes a second it brings.
-
-    `sources` is how many there are in all.
-    """
+    """The active sources that are looked at, and the id of each; `sources` is how many there are in all."""
 
     ids: IntArray
     catalogue: Catalogue
-    arrivals: FloatArray
     sources: int
 
     @property
@@ -70,6 +63,8 @@ class WhatIf:
     policy: str
     sources: int
     known: int
+    never_fetched: int
+    interest: bool
     present: Prospect
     chosen: Prospect
     fresh_now: float
@@ -86,11 +81,13 @@ def what_if(desk: Desk, budget: float) -> WhatIf:
     return WhatIf(
         policy=desk.in_force().policy,
         sources=known.sources,
+        never_fetched=desk.situation().never_fetched,
+        interest=known.catalogue.interest,
         known=round(int(known.catalogue.known.sum()) / known.part),
         present=present,
         chosen=chosen,
-        fresh_now=freshness(known, present),
-        fresh_then=freshness(known, chosen),
+        fresh_now=known.catalogue.up_to_date(present),
+        fresh_then=known.catalogue.up_to_date(chosen),
         curve=[(each.budget, share(each)) for each in _curve(desk, known)],
         movers=_movers(desk, known, present, chosen),
     )
@@ -99,20 +96,6 @@ def what_if(desk: Desk, budget: float) -> WhatIf:
 def share(found: Prospect) -> float:
     """Of the interest there is, how much is captured; NaN if there is none."""
     return found.captured / found.inflow if found.inflow > 0.0 else math.nan
-
-
-def freshness(known: Believed, found: Prospect) -> float:
-    """(1 − e^{−ΔT})/(ΔT), the share of an interval T before the first of what comes at rate Δ; the mean of it."""
-    some = np.isfinite(known.arrivals) & np.isfinite(found.interval) & (known.arrivals > 0.0)
-    if not some.any():
-        return math.nan
-    pace = np.maximum(known.arrivals[some], SLOWEST)
-    return float(captured_per_time(1.0 / pace, pace, found.interval[some]).mean())
-
-
-def arrivals(value: FloatArray, rate: FloatArray) -> FloatArray:
-    """Items or changes a second that beliefs stand for: v·r, or v itself where r = 0."""
-    return np.where(rate > 0.0, value * rate, value)
 
 
 def bounds(desk: Desk) -> tuple[float, float]:
@@ -126,20 +109,10 @@ def known_beliefs(desk: Desk) -> Believed:
 
 
 def _believed(desk: Desk) -> Believed:
-    config, everyone = desk.in_force(), desk.store.believed()
-    ids = np.asarray(everyone.ids)
+    ids = np.asarray(desk.store.believed().ids)
     drawn = desk.store.sources(ids=ids[:: max(math.ceil(len(ids) / MOST), 1)].tolist())
-    found = {each.source: each for each in desk.store.progress([source.id for source in drawn])}
-    sources = [source for source in drawn if source.id in found]
-    progress = [found[source.id] for source in sources]
-    catalogue = believed(desk.ranking(unbounded(sources), progress), sources, progress, config, FLOOR_ROUNDS)
-    value = catalogue.value / np.array([source.importance for source in sources])
-    return Believed(
-        ids=np.array([source.id for source in sources], np.int64),
-        catalogue=catalogue,
-        arrivals=catalogue.rate if config.objective == "freshness" else arrivals(value, catalogue.rate),
-        sources=len(ids),
-    )
+    sources, found = catalogue(desk.store, desk.situation(), drawn, desk.now())
+    return Believed(ids=np.array([source.id for source in sources], np.int64), catalogue=found, sources=len(ids))
 
 
 def _prospect(known: Believed, budget: float, guess: float) -> Prospect:

@@ -1,0 +1,79 @@
+"""A decider and the policy of the settings, ready to go on where a store left off; and the same for whoever looks on.
+
+Apart from `wiring`, because whoever looks on needs no network.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from copy import copy
+
+import msgspec
+
+from recrawl import policies
+from recrawl.config import Config, Defaults
+from recrawl.config.live_policies import live_policy
+from recrawl.crawl.decider import Decider
+from recrawl.crawl.intents import Terms
+from recrawl.crawl.politeness import Slots
+from recrawl.crawl.ranking import Ranking
+from recrawl.policies.contract import LivePolicy
+from recrawl.policies.remembering import Memory
+from recrawl.policies.split import Split
+from recrawl.store.base import Progress, Source
+
+FLOOR_ROUNDS = 200.0
+"""Sources that were given no maximum age have the usual one, stretched to so many rounds of the catalogue."""
+
+
+def make_terms(config: Config) -> Terms:
+    """The settings that decisions rest on."""
+    politeness = config.politeness
+    return Terms(
+        half_life_s=config.half_life_s,
+        max_age_s=config.max_age_s,
+        min_interval_s=politeness.min_interval_s,
+        backoff_s=politeness.backoff_s,
+        max_backoff_s=politeness.max_backoff_s,
+        parallel_per_host=politeness.parallel_per_host,
+        hints=config.hints,
+        ephemeral=config.objective == "ephemeral",
+        discovery=config.discovery,
+        defaults=Defaults.of(config),
+    )
+
+
+def make_policy(config: Config, name: str | None = None) -> LivePolicy:
+    """The policy of the live program, or another by name, with the settings as far as it takes them."""
+    return policies.live(
+        name or config.policy,
+        objective=config.objective,
+        half_life=config.half_life_s,
+        cold_start=config.newcomers_share,
+        max_age=config.max_age_s,
+        rounds=FLOOR_ROUNDS,
+    )
+
+
+def new_decider(config: Config, slots: Slots, split: Split | None = None) -> Decider:
+    """One that knows nothing yet; with two policies at once if they are given."""
+    if split is not None:
+        return Decider(split, slots, make_terms(config), split.memory)
+    policy = make_policy(config)
+    return Decider(policy, slots, make_terms(config), Memory({live_policy("policy", config.policy): policy}))
+
+
+def recall(
+    config: Config, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float
+) -> Ranking:
+    """The policy as it stands in a store, for some sources: what a crawler that began now would think of them.
+
+    `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`), `shared` the record of the
+    catalogue as a whole (:func:`recrawl.cluster.board.common_record`). Nothing is claimed, compiled
+    ahead or written, and nobody waits for the crawler. That somebody asked for a crawl at once is not considered.
+    """
+    decider = new_decider(config, Slots(config.politeness, now, random.Random(0)))
+    unasked = [msgspec.structs.replace(source, wanted=0.0) if source.wanted else source for source in sources]
+    decider.load(unasked, map(copy, progress), shared, now)
+    return decider.ranking()
