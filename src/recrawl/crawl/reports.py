@@ -16,6 +16,7 @@ import msgspec
 from recrawl.arguments import flag, moment, number, several, shown, text, whole
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms
+from recrawl.crawl.item_dates import believed, telling
 from recrawl.crawl.settling import REFUSED_S, Lesson, Settled, blind_worth, dated_worth
 from recrawl.crawl.validators import usable
 from recrawl.errors import ParameterError
@@ -202,26 +203,29 @@ def _news(before: Progress, report: Report, now: float) -> _News:
     if report.listed is not None:
         return _listed(before, report.listed, now)
     if report.published is not None or report.new or (before.listing and report.changed is None):
-        return _told(before, report)
+        return _told(before, report, now)
     differs = report.changed if report.changed is not None else bool(report.digest) and report.digest != before.digest
     changed = bool(differs) and before.last is not None and not report.answer.revalidated
     return _News(items=False, changed=changed, blind=int(changed))
 
 
-def _told(before: Progress, report: Report) -> _News:
+def _told(before: Progress, report: Report, now: float) -> _News:
     """New items as the fetcher counted them; of a source known for its items, a mere digest tells at least if any."""
     blind = report.new
     if report.published is None and not blind and report.digest and not report.answer.revalidated:
         blind = int(report.digest != before.digest and before.last is not None)
-    return _News(items=True, dated=list(report.published or ()), blind=blind, listing=before.listing)
+    dates = believed(report.published or (), now)
+    dated = telling(dates, before.last)
+    return _News(items=True, dated=dated, blind=blind + len(dates) - len(dated), listing=before.listing)
 
 
 def _listed(before: Progress, listed: Sequence[tuple[str, float | None]], now: float) -> _News:
     """Of all items there are, those that were not there last time."""
     known = set(keys_in(before.listing))
     keys = [item_key(name) for name, _ in listed]
-    fresh = [moment for key, (_, moment) in zip(keys, listed, strict=True) if key not in known]
-    dated = [moment for moment in fresh if moment is not None]
+    dates = believed([moment for _, moment in listed], now)
+    fresh = [date for key, date in zip(keys, dates, strict=True) if key not in known]
+    dated = telling(fresh, before.last)
     blind = len(fresh) - len(dated)
     censored = before.last is not None and bool(known) and 0 < len(keys) == len(fresh)
     missed = 0

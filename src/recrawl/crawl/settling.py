@@ -7,6 +7,7 @@ seen twice, what is gone is retired, failures in a row slow a source down and sa
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -16,6 +17,7 @@ from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.findings import FoundItem
 from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
+from recrawl.crawl.item_dates import telling, with_believed_dates
 from recrawl.crawl.politeness import site_of
 from recrawl.crawl.renaming import NOTE
 from recrawl.crawl.urls import origin
@@ -114,11 +116,12 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     findings, before = visit.findings, visit.intent.progress
     assert findings is not None
     keys = visit.keys
-    fresh = oldest_first([(key, item) for key, item in zip(keys, findings.items, strict=True) if key in visit.unseen])
+    listed = with_believed_dates(findings.items, visit.at)
+    fresh = oldest_first([(key, item) for key, item in zip(keys, listed, strict=True) if key in visit.unseen])
     first = before.last is None
     source = _described(visit)
     importance, half_life = _worth(visit, terms)
-    censored, missed = _missed(visit, keys, len(fresh))
+    censored, missed = _missed(visit, listed, len(fresh))
     gap = 0.0 if before.last is None else visit.at - before.last
     blind = blind_worth(importance, gap, half_life, terms.ephemeral)
     items, events, captured = [], [], 0.0
@@ -132,9 +135,8 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
             published=found.published,
             first_seen=visit.at,
         )
-        gain = blind
-        if found.published is not None:
-            gain = dated_worth(importance, visit.at, [found.published], half_life, terms.ephemeral)
+        told = telling([found.published], before.last)
+        gain = dated_worth(importance, visit.at, told, half_life, terms.ephemeral) if told else blind
         items.append(item)
         if not first:
             captured += gain
@@ -142,7 +144,7 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     progress = _answered(visit)
     progress.listing = packed(keys)
     progress.captured += captured
-    dated = [found.published for _, found in fresh if found.published is not None]
+    dated = telling([found.published for _, found in fresh], before.last)
     if first and not dated and findings.hints.period_s:
         # What the publisher says of its pace stands in for a backlog: one item in two periods.
         dated = [visit.at - 2.0 * findings.hints.period_s, visit.at - findings.hints.period_s]
@@ -161,14 +163,14 @@ def oldest_first(fresh: list[tuple[int, FoundItem]]) -> list[tuple[int, FoundIte
     return latest_first[::-1]
 
 
-def _missed(visit: Visit, keys: list[int], fresh: int) -> tuple[bool, int]:
+def _missed(visit: Visit, listed: Sequence[FoundItem], fresh: int) -> tuple[bool, int]:
     """Whether items came and went unseen since the last visit, and about how many."""
     before, findings = visit.intent.progress, visit.findings
     assert findings is not None
-    if before.last is None or not before.listing or not keys or fresh < len(keys):
+    if before.last is None or not before.listing or not listed or fresh < len(listed):
         return False, 0
-    dates = [item.published for item in findings.items if item.published is not None]
-    return True, missed_items(dates, len(dates), before.last, visit.at) if findings.kind == "feed" else 0
+    known = telling([item.published for item in listed], before.last)
+    return True, missed_items(known, len(known), before.last, visit.at) if findings.kind == "feed" else 0
 
 
 def _page(visit: Visit, terms: Terms) -> Settled:

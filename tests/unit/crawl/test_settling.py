@@ -328,3 +328,45 @@ def test_an_unreadable_document_is_a_failure_with_its_reason():
     made.error = "not XML"
     crawl = settle(made, TERMS).settlement.crawl
     assert (crawl.outcome, crawl.error) == ("failed", "not XML")
+
+
+class TestDatesThatCannotBe:
+    """Items with a date that contradicts what is known count as undated ones; the learner is told their number."""
+
+    @pytest.mark.parametrize("date", [0.0, 12.0, NOW - 10 * 365 * 86400.0, NOW - 60.0])
+    def test_a_list_of_one_date_tells_no_times(self, date: float):
+        items = [("a", date), ("b", date), ("c", date)]
+        first = settle(visit(feed(*items)), TERMS)
+        assert (first.lesson.published, first.lesson.new) == ([], 0)
+        assert [item.published for item in first.settlement.items] == [None, None, None]
+        later = settle(visit(feed(("d", date), *items), progress=visited(), unseen=["d"]), TERMS)
+        undated = settle(visit(feed(("d", None), ("a", None)), progress=visited(), unseen=["d"]), TERMS)
+        assert (later.lesson.published, later.lesson.new) == ([], 1)
+        assert later.settlement.crawl.captured == undated.settlement.crawl.captured > 0.0
+
+    def test_one_stray_date_of_1970_leaves_the_others_theirs(self):
+        settled = settle(visit(feed(("a", 0.0), ("b", NOW - 50), ("c", NOW - 90))), TERMS)
+        assert sorted(settled.lesson.published) == [NOW - 90, NOW - 50]
+        dates = {item.title: item.published for item in settled.settlement.items}
+        assert dates == {"a": None, "b": NOW - 50, "c": NOW - 90}
+
+    def test_what_is_older_than_feeds_keeps_its_date_and_tells_nothing(self):
+        settled = settle(visit(feed(("a", -1.5e9), ("b", NOW - 50), ("c", NOW - 90))), TERMS)
+        assert sorted(settled.lesson.published) == [NOW - 90, NOW - 50]
+        dates = {item.title: item.published for item in settled.settlement.items}
+        assert dates == {"a": -1.5e9, "b": NOW - 50, "c": NOW - 90}
+
+    def test_a_date_long_before_a_visit_that_did_not_list_it_is_kept_but_tells_nothing(self):
+        long_ago = NOW - 90 * 86400.0
+        settled = settle(visit(feed(("a", long_ago), ("old", NOW - 9999)), progress=visited(), unseen=["a"]), TERMS)
+        assert (settled.lesson.published, settled.lesson.new) == ([], 1)
+        assert [item.published for item in settled.settlement.items] == [long_ago]
+
+    @pytest.mark.parametrize("delay", [7201.0, 20 * 3600.0, 40 * 3600.0])
+    def test_some_delay_is_usual(self, delay: float):
+        settled = settle(visit(feed(("a", NOW - delay), ("old", NOW - 1e6)), progress=visited(), unseen=["a"]), TERMS)
+        assert (settled.lesson.published, settled.lesson.new) == ([NOW - delay], 0)
+
+    def test_a_first_backlog_may_reach_back_for_years(self):
+        items = [(f"n{k}", NOW - k * 100 * 86400.0) for k in range(1, 11)]
+        assert sorted(settle(visit(feed(*items)), TERMS).lesson.published) == sorted(date for _, date in items)
