@@ -15,6 +15,7 @@ from recrawl.config import Config
 from recrawl.config.live_policies import live_policy
 from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.borders import Borders
+from recrawl.crawl.causes import Causes
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.deciding import make_policy, make_terms, new_decider, recall
@@ -34,7 +35,7 @@ from recrawl.policies.remembering import Memory
 from recrawl.policies.split import Split
 from recrawl.policies.trial import Trial
 from recrawl.policies.warming import warm_up
-from recrawl.store.base import Keep, Store
+from recrawl.store.base import Batch, Keep, Store
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """From glibc's malloc.h."""
@@ -63,6 +64,8 @@ def make_decider(config: Config, store: Store, slots: Slots, now: float, split: 
     for policy in decider.memory.policies.values():
         _warm_up(policy, now)
     decider.load(store.sources(), store.progress(), store.shared(), now)
+    if lifted := decider.drain_lifted():
+        store.commit(Batch(progress=lifted))
     _say_what_is_not_used(decider.memory)
     return decider
 
@@ -133,7 +136,7 @@ def make_crawler(
     timer = clock or SystemClock()
     leave_settings(store, config)
     revision = store.revision()
-    slots = Slots(config.politeness, timer.now(), random.Random())
+    slots = Slots(config.politeness, timer.now(), random.Random(), Causes.of(config))
     decider = make_decider(config, store, slots, timer.now(), split)
     budget = None if allotted else make_budget(config)
     purse = Purse(budget, timer)

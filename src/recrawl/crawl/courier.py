@@ -283,7 +283,7 @@ class Courier:
             if target in visit.been:
                 raise _StoppedError(error="redirects go round in circles", reason="protocol")
             if len(visit.been) > self._max_redirects:
-                raise _StoppedError(error=f"more than {self._max_redirects} redirects", reason="protocol")
+                raise _StoppedError(error=f"more than {self._max_redirects} redirects", reason="redirects")
             permanent = permanent and response.status in PERMANENT
             visit.url = target
             visit.moved_to = target if permanent else visit.moved_to
@@ -447,6 +447,8 @@ class Courier:
             if stop.refused:
                 raise
             record = self._robots.unreachable(origin, 0, self._clock.now())
+            if record.good is None and stop.reason in UNREACHABLE:
+                raise  # nobody is there, which says nothing of rules: it is tried again like any connection
             rules = self._robots.keep(record, await self._read_robots(record))
             if rules.refusal:
                 stop.retry_at = rules.expires

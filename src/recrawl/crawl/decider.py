@@ -19,6 +19,7 @@ import numpy as np
 
 from recrawl.config import Effective
 from recrawl.config.live_policies import LEARNED
+from recrawl.crawl.causes import free
 from recrawl.crawl.events import source_event
 from recrawl.crawl.feedback import Heard
 from recrawl.crawl.intents import Intent, Terms, Visit
@@ -73,6 +74,7 @@ class Decider:
         self._wanted: dict[int, float] = {}
         """When owners asked for crawls at once, by the policy's number."""
         self._granted: dict[int, float] = {}
+        self._lifted: list[Progress] = []
         self._standing = Standing()
         self._now = -math.inf
         """The latest time it was told of."""
@@ -492,6 +494,8 @@ class Decider:
         if source.url != before.url and not self._alone and self._group_of(source.url) != self._host[number]:
             self._reseat(number, now)
             return
+        if self._roster.held_until(number) > now and not self._stands(self._roster.progress(number), number):
+            self.lift(number, now)
         effective = self.terms.defaults.effective
         told = effective(source) != effective(before) or (source.cost, source.wanted) != (before.cost, before.wanted)
         if told:
@@ -556,7 +560,7 @@ class Decider:
             number = self._roster.numbers.get(each.source)
             if number is None:
                 continue
-            self._roster.put_progress(number, self._believable(each, now))
+            self._roster.put_progress(number, self._believable(number, each, now))
             if each.last is not None or each.belief:
                 tried.append((number, each))
         if tried:
@@ -595,12 +599,39 @@ class Decider:
         until = max(self._roster.held_until(number), 0.0 if math.isnan(floor) else floor)
         return until if until == math.inf else self._standing.opens(number, max(until, self._now))
 
-    def _believable(self, progress: Progress, now: float) -> Progress:
-        """Mend what a clock that was ahead wrote: nothing was crawled after now, no hold outlasts the longest."""
+    def _believable(self, number: int, progress: Progress, now: float) -> Progress:
+        """Mend what a clock that was ahead wrote: nothing was crawled after now, no hold outlasts the longest.
+
+        Holds do not stand without the settings they rest on.
+        """
         if progress.last is not None:
             progress.last = min(progress.last, now)
         progress.held_until = min(progress.held_until, now + max(self.terms.max_backoff_s, MAX_RETRY_AFTER_S))
+        if progress.held_until > now and not self._stands(progress, number):
+            free(progress, now)
+            self._lifted.append(progress)
         return progress
+
+    def _stands(self, progress: Progress, number: int) -> bool:
+        """Whether the settings that the hold of a source rests on are as they were."""
+        if not progress.held_under:
+            return True
+        source = self._roster.source(number)
+        options = self.terms.defaults.effective(source)
+        return self.terms.causes.source_stands(progress.held_cause, progress.held_under, source, options)
+
+    def drain_lifted(self) -> list[Progress]:
+        """To be stored: sources that came since the last call with holds that do not stand under the settings."""
+        lifted, self._lifted = self._lifted, []
+        return lifted
+
+    def lift(self, number: int, now: float) -> None:
+        """A hold of a source's own is over."""
+        progress = self._roster.progress(number)
+        free(progress, now)
+        self._roster.put_progress(number, progress)
+        if number not in self._flying:
+            self._hold_back(np.array([number]))
 
     def leave_hosts(self, intents: Sequence[Intent], now: float) -> None:
         """The requests of these are over: their hosts are free again as soon as politeness allows."""

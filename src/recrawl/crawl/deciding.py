@@ -14,6 +14,7 @@ import msgspec
 from recrawl import policies
 from recrawl.config import Config, Defaults
 from recrawl.config.live_policies import live_policy
+from recrawl.crawl.causes import Causes
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.intents import Terms
 from recrawl.crawl.politeness import Slots
@@ -41,6 +42,7 @@ def make_terms(config: Config) -> Terms:
         ephemeral=config.objective == "ephemeral",
         discovery=config.discovery,
         defaults=Defaults.of(config),
+        causes=Causes.of(config),
     )
 
 

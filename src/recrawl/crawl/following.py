@@ -11,7 +11,7 @@ from recrawl.clock import Clock
 from recrawl.crawl.clerk import Clerk
 from recrawl.crawl.decider import Decider
 from recrawl.errors import StoreError
-from recrawl.store.base import Hold, Progress, Source, Store
+from recrawl.store.base import Batch, Hold, Progress, Source, Store
 
 PORTION = 500
 """So many lines are taken in at once."""
@@ -91,6 +91,8 @@ class Follower:
             past = [progress.pop(source.id) for source in portion if source.id in progress]
             self._decider.admit(portion, self._clock.now(), past, holds)
             self._told()
+            if lifted := self._decider.drain_lifted():
+                await self._clerk.commit(Batch(progress=lifted))
             await asyncio.sleep(0)
 
     def _is_new(self, source: Source) -> bool:

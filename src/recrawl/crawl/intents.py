@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from recrawl.config import Defaults, Discovery, Effective, HintSwitches
+from recrawl.crawl.causes import Causes
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
 from recrawl.store.base import Progress, Source
@@ -28,6 +29,7 @@ class Terms:
         ephemeral: whether what is found is worth less with age (the objective); otherwise every find is worth 1
         discovery: how many sources may be found
         defaults: what counts for sources that say nothing themselves
+        causes: what of the settings holds rest on
     """
 
     half_life_s: float = 12 * 3600.0
@@ -40,6 +42,7 @@ class Terms:
     ephemeral: bool = True
     discovery: Discovery = field(default_factory=Discovery)
     defaults: Defaults = field(default_factory=Defaults)
+    causes: Causes = field(default_factory=Causes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ from urllib.parse import urlsplit
 from recrawl import units
 from recrawl.config import Politeness
 from recrawl.config.settings import Scope
-from recrawl.crawl import addresses
+from recrawl.crawl import addresses, causes
+from recrawl.crawl.causes import Causes
 from recrawl.store.base import Hold
 
 MAX_RETRY_AFTER_S = 7 * 86_400.0
@@ -52,7 +53,7 @@ class _Slot:
         last: when the last request ended (or started, where several may run at a time)
         delay_s: from there to the next one
         flying: requests under way
-        until, reason: a hold
+        until, reason, cause: a hold, why in words and in one (`causes`)
         failures: of the host, in a row
         failing: the URLs that failed since the last good answer
         handed_over: when somebody else had it until, if nothing has been sent to it since; -inf otherwise
@@ -63,6 +64,7 @@ class _Slot:
     flying: int = 0
     until: float = 0.0
     reason: str = ""
+    cause: str = ""
     failures: int = 0
     failing: set[str] = field(default_factory=set)
     handed_over: float = -math.inf
@@ -78,9 +80,10 @@ class Slots:
     Parameters
         politeness: the settings
         now: when the program started
+        causes: what holds rest on, under the settings
     """
 
-    def __init__(self, politeness: Politeness, now: float, random: Random) -> None:
+    def __init__(self, politeness: Politeness, now: float, random: Random, causes: Causes | None = None) -> None:
         self._scope = politeness.scope
         self._delay_s = politeness.delay_s
         self._backoff_s = politeness.backoff_s
@@ -88,6 +91,7 @@ class Slots:
         self._parallel = politeness.parallel_per_host
         self._started = now
         self._random = random
+        self._causes = causes or Causes()
         self._slots: dict[str, _Slot] = {}
         self._sweep_at = _FEWEST
         self._held: set[str] = set()
@@ -157,10 +161,11 @@ class Slots:
         asked = retry_after_s(retry_after, now)
         if asked is not None and status in (403, 429, 503):
             self._failed(key, now)
-            self.hold(key, now + min(asked, MAX_RETRY_AFTER_S), _asked_for(status, asked))
+            self.hold(key, now + min(asked, MAX_RETRY_AFTER_S), _asked_for(status, asked), causes.RETRY_AFTER)
         elif status == 429:
             slot = self._failed(key, now)
-            self.hold(key, now + self._backoff(slot.failures), f"status {status}, {slot.failures} in a row")
+            words = f"status {status}, {slot.failures} in a row"
+            self.hold(key, now + self._backoff(slot.failures), words, causes.TOO_MANY)
         elif status >= 500:
             self.faltered(key, f"status {status}", now, url)
         else:
@@ -174,20 +179,31 @@ class Slots:
         failing.add(url)
         if len(failing) >= SEVERAL:
             slot = self._failed(key, now)
-            self.hold(key, now + self._backoff(slot.failures), f"{reason}, {len(failing)} different URLs in a row")
+            words = f"{reason}, {len(failing)} different URLs in a row"
+            self.hold(key, now + self._backoff(slot.failures), words, causes.FAILING)
 
     def failed(self, key: str, reason: str, now: float) -> None:
         """Nobody was there."""
         slot = self._failed(key, now)
         if slot.failures >= 2:
-            self.hold(key, now + self._backoff(slot.failures - 1), f"{reason}, {slot.failures} in a row")
+            self.hold(key, now + self._backoff(slot.failures - 1), f"{reason}, {slot.failures} in a row", reason)
 
-    def hold(self, key: str, until: float, reason: str) -> None:
+    def hold(self, key: str, until: float, reason: str, cause: str = "") -> None:
         """Leave it alone until then, or for as long as it is held already."""
         slot = self._slot(key, self._started)
         if until > slot.until:
-            slot.until, slot.reason = until, reason
+            slot.until, slot.reason, slot.cause = until, reason, cause
         self._held.add(key)
+
+    def lift(self, key: str) -> bool:
+        """Its hold is over, and its failures are forgotten; whether there was any of it."""
+        slot = self._slots.get(key)
+        if slot is None or not (slot.until or slot.failures or slot.failing):
+            return False
+        slot.until, slot.reason, slot.cause, slot.failures = 0.0, "", "", 0
+        slot.failing.clear()
+        self._held.add(key)
+        return True
 
     def held(self, key: str, now: float) -> tuple[float, str]:
         """Until when it is held and why; (0, "") if it is not."""
@@ -198,22 +214,35 @@ class Slots:
         """Those that changed since the last call, to be stored."""
         changed, self._held = self._held, set()
         slots = [(key, self._slots[key]) for key in changed if key in self._slots]
-        return [Hold(host=key, until=s.until, reason=s.reason, failures=s.failures) for key, s in slots]
+        return [
+            Hold(
+                host=key,
+                until=slot.until,
+                reason=slot.reason,
+                failures=slot.failures,
+                cause=slot.cause,
+                under=self._causes.of_host(slot.cause),
+            )
+            for key, slot in slots
+        ]
 
     def restore(self, holds: Iterable[Hold]) -> None:
         """Go on with the holds of an earlier run."""
         self.recall(holds, self._started)
 
     def recall(self, holds: Iterable[Hold], now: float) -> None:
-        """Keep to stored holds that are longer than those known here.
+        """Keep to stored holds that are longer than those known here, unless the settings they rest on have changed.
 
         One that a clock that was ahead wrote lasts no longer than any may.
         """
         latest = now + max(MAX_RETRY_AFTER_S, self._max_backoff_s, self._backoff_s)
         for hold in holds:
             slot = self._slot(hold.host, now)
-            if hold.until > slot.until:
-                slot.until, slot.reason, slot.failures = min(hold.until, latest), hold.reason, hold.failures
+            if not self._causes.host_stands(hold.cause, hold.under):
+                self._held.add(hold.host)  # so that the store forgets it too
+            elif hold.until > slot.until:
+                slot.until, slot.reason, slot.cause = min(hold.until, latest), hold.reason, hold.cause
+                slot.failures = hold.failures
 
     # -- bookkeeping
 

@@ -5,7 +5,8 @@ the answer to /robots.txt           what follows
 ==================================  ==================================================================================
 2xx                                 its rules, from the first 500 KiB; HTML has none
 4xx (429 apart), too many redirects  no rules: everything is allowed
-5xx, 429, nobody there              the last good copy; without one, nothing is allowed. Asked again after a while
+5xx, 429, no answer                 the last good copy; without one, nothing is allowed. Asked again after a while
+no connection                       the last good copy; without one, nothing is fetched, and nothing remembered
 ==================================  ==================================================================================
 
 Fetching is the courier's part; here is what to make of an answer, and the memory. Memory is bounded by entries and by

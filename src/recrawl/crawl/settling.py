@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from recrawl.crawl import causes
 from recrawl.crawl.diffs import added_lines
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.findings import FoundItem
@@ -30,11 +31,10 @@ MOVES_BELIEVED = 2
 FAILURES_NOTED = 3
 """So many failures in a row are noted in the catalogue."""
 REFUSED_S = 3600.0
-"""The first wait of a source whose robots.txt (or address) forbids it; doubled up to a day."""
+"""The first wait of a source whose robots.txt (or scheme) forbids it; doubled up to a day."""
 GONE, NOT_MODIFIED = 410, 304
 FAILING = "failing: "
-PUBLISHER = "the publisher asks to stay away"
-SERVER = "the server asks to stay away"
+STAY_AWAY = {causes.PUBLISHER: "the publisher asks to stay away", causes.SERVER: "the server asks to stay away"}
 
 
 @dataclass(slots=True)
@@ -222,18 +222,21 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
     settled = _settled(visit, terms, _crawl(visit, "unchanged"), progress, lesson, source)
     response = visit.delivery.response
     assert response is not None
-    stay_s, why = _stay_s(visit, terms) or 0.0, SERVER
+    stay_s, why = _stay_s(visit, terms) or 0.0, causes.SERVER
     if (
         _heeds(visit, terms)
         and before.last is not None
-        and (before.held_by == PUBLISHER or (before.held_by == SERVER and not says_how_fresh(response.headers)))
+        and (
+            before.held_cause == causes.PUBLISHER
+            or (before.held_cause == causes.SERVER and not says_how_fresh(response.headers))
+        )
     ):
         # The document is the same, and so is what its publisher asks for; what the server asks for it may say anew.
         asked_s = before.held_until - before.last
-        stay_s, why = (asked_s, before.held_by) if asked_s >= stay_s else (stay_s, why)
+        stay_s, why = (asked_s, before.held_cause) if asked_s >= stay_s else (stay_s, why)
     if visit.at + stay_s > settled.hold_until:
-        settled.hold_until = progress.held_until = visit.at + stay_s
-        progress.held_by = why
+        settled.hold_until = visit.at + stay_s
+        _hold(progress, visit, terms, settled.hold_until, STAY_AWAY[why], why)
     return settled
 
 
@@ -254,7 +257,8 @@ def _stay_s(visit: Visit, terms: Terms) -> float | None:
 def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: int) -> Settled:
     progress = msgspec.structs.replace(visit.intent.progress)
     progress.failures += int(visit.delivery.reason not in ("busy", "permit"))  # nobody failed: it was not our turn
-    progress.held_until, progress.held_by = _back_off_until(visit, terms, outcome, progress.failures), error
+    until = _back_off_until(visit, terms, outcome, progress.failures)
+    _hold(progress, visit, terms, until, error, _cause(visit, status))
     source = visit.intent.source
     if progress.failures >= FAILURES_NOTED and not source.note.startswith(FAILING):
         source = msgspec.structs.replace(source, note=f"{FAILING}{error}")
@@ -266,6 +270,16 @@ def _failed(visit: Visit, terms: Terms, outcome: Outcome, error: str, status: in
     return Settled(settlement, Lesson("failed"), progress.held_until)
 
 
+def _cause(visit: Visit, status: int) -> str:
+    """Why a visit brought nothing, in a word."""
+    return visit.delivery.reason or (causes.UNREADABLE if 200 <= status < 300 else causes.STATUS)
+
+
+def _hold(progress: Progress, visit: Visit, terms: Terms, until: float, words: str, cause: str) -> None:
+    progress.held_until, progress.held_by, progress.held_cause = until, words, cause
+    progress.held_under = terms.causes.of_source(cause, visit.intent.source, visit.intent.options)
+
+
 def _back_off_until(visit: Visit, terms: Terms, outcome: Outcome, failures: int) -> float:
     """When a source that brought nothing is asked again.
 
@@ -274,7 +288,8 @@ def _back_off_until(visit: Visit, terms: Terms, outcome: Outcome, failures: int)
     longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
     if visit.delivery.retry_at > 0.0:
         return visit.at + min(max(visit.delivery.retry_at - visit.at, terms.min_interval_s), longest)
-    base = REFUSED_S if outcome == "refused" else terms.backoff_s
+    # Of an address the settings refuse, nobody was asked: the name may lead elsewhere before long.
+    base = REFUSED_S if outcome == "refused" and visit.delivery.reason != "address" else terms.backoff_s
     doubled = min(base * 2.0 ** min(max(failures - 1, 0), 40), longest) * _jitter(visit)
     return max(visit.at, visit.delivery.host_held_until) + max(doubled, terms.min_interval_s)
 
@@ -334,7 +349,7 @@ def _answered(visit: Visit) -> Progress:
     assert response is not None
     progress = msgspec.structs.replace(before)
     progress.last, progress.visits, progress.failures = visit.at, before.visits + 1, 0
-    progress.held_until, progress.held_by = 0.0, ""
+    progress.held_until, progress.held_by, progress.held_cause, progress.held_under = 0.0, "", "", ""
     same, index = response.status == NOT_MODIFIED, visit.findings is not None and bool(visit.findings.children)
     # An index is read in full each time: of what it names, some may have been left out, and find room now.
     progress.etag = "" if index else usable(response.headers.get("etag", before.etag if same else ""))
@@ -393,7 +408,8 @@ def _settled(
         until = max(floor, earliest(findings.hints, visit.at, floor))
         if until > floor:
             by_server = findings.hints.stay_away_s is not None and findings.hints.stay_away_s == _stay_s(visit, terms)
-            progress.held_until, progress.held_by = until, SERVER if by_server else PUBLISHER
+            why = causes.SERVER if by_server else causes.PUBLISHER
+            _hold(progress, visit, terms, until, STAY_AWAY[why], why)
     children = [] if findings is None else [_child(source, url, visit.at) for url in findings.children]
     settlement = Settlement(
         crawl=crawl,

@@ -69,6 +69,7 @@ class Progress(msgspec.Struct, kw_only=True):
         visits: how many such crawls
         failures: failed crawls in a row
         held_until, held_by: not before, and why, in words; 0 if nothing holds it
+        held_cause, held_under: the same in a word, and a fingerprint of the settings that rests on (`crawl.causes`)
         etag, modified: what the server said, for conditional requests
         digest: of a page
         listing: the items listed last time, eight bytes each (`item_key`)
@@ -98,6 +99,8 @@ class Progress(msgspec.Struct, kw_only=True):
     due: float = float("nan")
     captured: float = 0.0
     belief: bytes = b""
+    held_cause: str = ""
+    held_under: str = ""
 
 
 class Crawl(msgspec.Struct, kw_only=True):
@@ -165,12 +168,19 @@ class Version(msgspec.Struct, kw_only=True):
 
 
 class Hold(msgspec.Struct, kw_only=True):
-    """A host (or URL, or domain: the scope) that is not to be visited before a time, and why."""
+    """A host (or URL, or domain: the scope) that is not to be visited before a time, and why.
+
+    Parameters
+        reason: in words
+        cause, under: in a word, and a fingerprint of the settings that rests on (`crawl.causes`)
+    """
 
     host: str
     until: float
     reason: str = ""
     failures: int = 0
+    cause: str = ""
+    under: str = ""
 
 
 class Robots(msgspec.Struct, kw_only=True):

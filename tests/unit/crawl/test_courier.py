@@ -451,11 +451,31 @@ def test_robots_txt_that_fails_refuses_for_a_while_without_asking_again() -> Non
 
 
 def test_a_host_without_answer_is_an_error_first_and_a_refusal_while_it_is_remembered() -> None:
-    scene = Scene({A + "/robots.txt": TransportError("dns", "no such name")})
+    scene = Scene({A + "/robots.txt": TransportError("timeout", "too late")})
     assert (scene.visit(A + "/feed").error, scene.visit(A + "/feed").refused) == (
-        "no such name",
+        "too late",
         "robots.txt cannot be read: no answer",
     )
+
+
+@pytest.mark.parametrize("reason", ["connect", "dns"])
+def test_robots_txt_is_asked_for_again_as_soon_as_there_may_be_a_connection(reason: Reason) -> None:
+    scene = Scene({A + "/robots.txt": TransportError(reason, "nobody there"), A + "/feed": page("x")}, backoff="1m")
+    for _ in range(2):
+        delivery = scene.visit(A + "/feed")
+        assert (delivery.error, delivery.reason, delivery.retry_at) == ("nobody there", reason, 0.0)
+    assert 60 <= delivery.host_held_until - scene.clock.now() <= 90
+    del scene.web.pages[A + "/robots.txt"]
+    scene.clock.advance(90.0)
+    assert scene.visit(A + "/feed").response is not None
+    assert scene.courier.drain_robots()[0].status == 404
+
+
+def test_without_a_connection_the_last_good_robots_txt_counts() -> None:
+    text = "User-agent: *\nDisallow: /no"
+    stored = Robots(origin=A, fetched=START - 9e4, status=200, body=text, good=text, expires=START - 1)
+    scene = Scene({A + "/robots.txt": TransportError("dns", "no such name")}, stored=stored)
+    assert scene.visit(A + "/no").refused == "robots.txt does not allow it"
 
 
 def test_robots_alternating_between_rules_and_failure_keeps_the_rules() -> None:

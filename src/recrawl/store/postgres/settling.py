@@ -40,6 +40,7 @@ _UPDATE_PROGRESS = (
 _REPLACE_HOLDS = (
     f"INSERT INTO holds ({_HOLD.names}) {_HOLD.given} ORDER BY digest ON CONFLICT (digest) DO UPDATE SET "
     "until = excluded.until, reason = excluded.reason, failures = excluded.failures, "
+    "cause = excluded.cause, under = excluded.under, "
     "bucket = coalesce(excluded.bucket, holds.bucket)"
 )
 _REPLACE_ROBOTS = (

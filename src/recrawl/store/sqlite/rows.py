@@ -71,6 +71,8 @@ def progress_of(row: Row) -> Progress:
         due=_NAN if due is None else due,
         captured=_NAN if captured is None else captured,
         belief=row[18],
+        held_cause=row[19],
+        held_under=row[20],
     )
 
 

@@ -1,0 +1,95 @@
+"""Why sources and hosts are held, in a word for programs, and what of the settings that rests on.
+
+A hold keeps, beside its cause, a fingerprint of the settings that had a part in it and of what was asked for. A crawler
+that begins (or a source that is edited) under other settings finds another fingerprint, and the hold is dropped:
+whoever allows private addresses, or leaves robots.txt aside, does not wait for what was refused before. Fingerprints
+are short: nothing can be read from them, and some settings are secrets.
+
+What a host asked for (Retry-After) rests on no setting, and stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from hashlib import blake2b
+
+import msgspec
+
+from recrawl.config import Config, Effective
+from recrawl.config.settings import HintSwitches
+from recrawl.store.base import Progress, Source
+
+PUBLISHER, SERVER = "publisher", "server"
+RETRY_AFTER, TOO_MANY, FAILING = "retry after", "too many requests", "failing"
+STATUS, UNREADABLE = "status", "unreadable"
+_HINTS = tuple(f"hints.{name}" for name in HintSwitches.__struct_fields__)
+
+RESTS_ON: Mapping[str, tuple[str, ...]] = {
+    "address": ("fetch.allow_private", "fetch.proxy"),
+    "robots": ("fetch.user_agent",),
+    "dns": ("fetch.proxy",),
+    "connect": ("fetch.proxy", "fetch.timeout", "fetch.idle_timeout"),
+    "tls": ("fetch.proxy", "fetch.verify_tls"),
+    "timeout": ("fetch.proxy", "fetch.timeout", "fetch.idle_timeout"),
+    "reset": ("fetch.proxy",),
+    "too large": ("fetch.max_size",),
+    "redirects": ("fetch.max_redirects",),
+    STATUS: ("fetch.proxy", "fetch.user_agent", "fetch.contact"),
+    PUBLISHER: _HINTS,
+    SERVER: _HINTS,
+}
+"""By cause, the settings without which it might not have come to it."""
+_OPTIONS = {"robots": "robots", PUBLISHER: "hints", SERVER: "hints"}
+"""The same of what may be said of single sources."""
+_OF_THE_DOCUMENT = (PUBLISHER, SERVER)
+"""Not of how it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """What holds rest on under some settings; without any, all of them stand."""
+
+    _stamps: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Config) -> Causes:
+        """Under these settings."""
+        return cls({cause: _stamp([_setting(config, name) for name in names]) for cause, names in RESTS_ON.items()})
+
+    def of_host(self, cause: str) -> str:
+        """What a hold of a host rests on; empty for no setting."""
+        return self._stamps.get(cause, "")
+
+    def of_source(self, cause: str, source: Source, options: Effective) -> str:
+        """What a hold of a source rests on: the settings, its own options, and what is asked for."""
+        if not self._stamps or not cause:
+            return ""
+        asked = () if cause in _OF_THE_DOCUMENT else (source.url, source.headers)
+        option = getattr(options, _OPTIONS[cause]) if cause in _OPTIONS else None
+        return _stamp([self._stamps.get(cause, ""), option, *asked])
+
+    def host_stands(self, cause: str, under: str) -> bool:
+        """Whether a hold of a host has what it rested on."""
+        return not under or not self._stamps or under == self.of_host(cause)
+
+    def source_stands(self, cause: str, under: str, source: Source, options: Effective) -> bool:
+        """Whether a hold of a source has what it rested on."""
+        return not under or not self._stamps or under == self.of_source(cause, source, options)
+
+
+def free(progress: Progress, now: float) -> None:
+    """A hold is over, and its failures are forgotten; if it was due when the hold ended, it is due now."""
+    if progress.due <= progress.held_until:
+        progress.due = now
+    progress.held_until, progress.held_by, progress.held_cause, progress.held_under = 0.0, "", "", ""
+    progress.failures = 0
+
+
+def _setting(config: Config, name: str) -> object:
+    return reduce(getattr, name.split("."), config)
+
+
+def _stamp(values: list[object]) -> str:
+    return blake2b(msgspec.json.encode(values), digest_size=4).hexdigest()
