@@ -87,13 +87,16 @@ def _show_one(found: Sequence[Version], now: float, as_json: bool) -> None:
 
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, lines, write_json
+    from recrawl.crawl.text import visible
 
     if as_json:
-        write_json([{"source": each.source, "at": each.at, "digest": each.digest, "diff": each.diff} for each in found])
+        names = ("source", "at", "digest", "diff", "note")
+        write_json([{name: getattr(each, name) for name in names} for each in found])
         return
     texts: list[Text] = []
     for each in found:
-        texts.append(Text(f"{ago(each.at, now)} ago" + ("" if each.diff else ": first seen"), style="bold"))
+        what = "" if each.diff else f": {each.note or 'first seen'}"
+        texts.append(Text(visible(f"{ago(each.at, now)} ago{what}"), style="bold"))
         texts += [_line(line) for line in each.diff.splitlines()]
     lines(console(), texts or [Text("no changes")])
 

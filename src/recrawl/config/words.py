@@ -38,7 +38,8 @@ WORDS = {
     "hints.lastmod": "Whether a sitemap's lastmod counts as the time an entry changed.",
     "discovery.per_site": "Most sources of one site (registrable domain) that sitemap indexes may add; 0 for none.",
     "discovery.in_all": "Most sources that sitemap indexes may add, over all sites. What you add is not counted.",
-    "pages.digest": "What is compared on a page: text (the main text, without times and nonces) or raw (every byte).",
+    "pages.digest": "What is compared on a page: text (the main text, without its own clock, ages, nonces and counters "
+    "of visits) or raw (every byte).",
     "pages.keep_text": "How much of a page's text is kept for the next diff.",
     "retention.items": "How long items are kept.",
     "retention.crawls": "How long the crawl log is kept.",

@@ -18,6 +18,8 @@ MOST_LINES = 600
 MOST_CHARACTERS = 20_000
 CONTEXT = 2
 WIDTH = 100
+_BINARY = re.compile(r"binary, ([0-9,]+) bytes")
+"""What is kept of what is neither text nor markup (`pages.read_bytes`)."""
 _SENTENCE_END = re.compile(r"(?<=[.!?;]) ")
 
 
@@ -50,6 +52,22 @@ def added_lines(diff: str) -> str:
     'new'
     """
     return "\n".join(line[1:] for line in diff.split("\n") if line.startswith("+"))
+
+
+def difference(old: str, new: str) -> str:
+    """Of a page that changed: the diff of its text, or in a line what changed instead; never empty.
+
+    >>> print(difference("binary, 12,345 bytes", "binary, 12,400 bytes"))
+    @@ changed (binary, 12,345 → 12,400 bytes) @@
+    -binary, 12,345 bytes
+    +binary, 12,400 bytes
+    """
+    before, after = _BINARY.fullmatch(old), _BINARY.fullmatch(new)
+    if after is None or (old and before is None):
+        return unified(old, new) or "@@ changed, but not in the text that is kept of it @@"
+    sizes = f"{before[1]} → {after[1]}" if before is not None else after[1]
+    gone = [f"-{old}"] if before is not None else []
+    return "\n".join([f"@@ changed (binary, {sizes} bytes) @@", *gone, f"+{new}"])
 
 
 def _fine(old: list[str], new: list[str], offset: int) -> Iterator[str]:

@@ -55,7 +55,7 @@ def _pieces(element: Any) -> Iterator[str]:
         if child.tag is etree.Entity:
             yield unescape(child.text)
         elif isinstance(child.tag, str):
-            name = child.tag.rpartition("}")[2].lower()
+            name = child.tag.rpartition("}")[2].rpartition(":")[2].lower()  # a prefix nobody declared stays in the name
             space = "" if name in INLINE else " "
             yield space
             if name not in _UNSEEN:

@@ -45,6 +45,13 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     skip_days: tuple[int, ...] = ()
 
 
+class Part(msgspec.Struct, frozen=True):
+    """A part of a line of a page, and why it does not count; nothing if it does."""
+
+    text: str
+    why: str = ""
+
+
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What one document held.
 
@@ -58,6 +65,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         advertises: feeds an HTML page names in its head
         hints: the publisher's own words about its pace
         remark: something the owner should know ("cut off after 50 000 entries"), or nothing
+        parts: of a page, where asked for: all its lines, those that do not count included
     """
 
     kind: SourceKind
@@ -69,6 +77,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     advertises: tuple[str, ...] = ()
     hints: Hints = Hints()
     remark: str = ""
+    parts: tuple[tuple[Part, ...], ...] = ()
 
 
 class UnreadableError(RecrawlError):

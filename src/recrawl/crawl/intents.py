@@ -6,11 +6,13 @@ Plain records between the decider, which knows no network, and the pipeline, whi
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from recrawl.config import Defaults, Discovery, Effective, HintSwitches
 from recrawl.crawl.causes import Causes
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
+from recrawl.crawl.what_counts import WhatCounts
 from recrawl.store.base import Progress, Source
 
 NO_HINTS = HintSwitches(**dict.fromkeys(HintSwitches.__struct_fields__, False))
@@ -80,7 +82,10 @@ class Visit:
         keys: of the items listed, in document order (`item_key`)
         unseen: those of them nobody has seen before
         renamed: the ids of its items have proved worthless: `keys` are made of links (`crawl.renaming`)
+        counts: what of a page is compared
         diff: what changed on a page since the visit before
+        kept_text: what the text kept of a page says where digests cannot be compared: it is the same, it changed; or
+            nothing
         taken: the address it has moved to is another source's already
         size: of the document in bytes
         alone: no other large document is read until this one is stored
@@ -94,7 +99,9 @@ class Visit:
     keys: list[int] = field(default_factory=list)
     unseen: set[int] = field(default_factory=set)
     renamed: bool = False
+    counts: WhatCounts = field(default_factory=WhatCounts)
     diff: str = ""
+    kept_text: Literal["", "same", "changed"] = ""
     taken: bool = False
     size: int = 0
     alone: bool = False

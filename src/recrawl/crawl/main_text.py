@@ -12,7 +12,8 @@ so: a page that seems never to change is worse than one that changes too often.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -39,31 +40,65 @@ _BLOCKS = frozenset((
     "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
     "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 ))  # fmt: skip
+_FIRM = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "td", "th", "caption"))
+BREAK, FIRM_BREAK = "\n", "\f"
+"""Pieces that end a line, and begin one; the second kind begins one in a heading or a table."""
+LEFT_OUT, LEFT_OUT_END = "\ue000", "\ue001"
+"""Where marks are wanted, what is left out stands between these, its reason before a `MARK`."""
+MARK = "\ue002"
+_UNMARKED = str.maketrans("", "", LEFT_OUT + LEFT_OUT_END + MARK)
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _DATA_KEYS = ("description", "articleBody", "text")
 
 
-def main_text(root: Any) -> tuple[list[str], str]:
-    """The lines of a tree's main text, and what its owner should know about them, or nothing."""
-    look = _Look(root)
-    lines, containers, remark = look.lines(), look.containers, ""
-    sliver = look.is_more_than(lines)
+@dataclass(slots=True)
+class Text:
+    """Lines, and which of them stand in headings and tables."""
+
+    lines: list[str] = field(default_factory=list)
+    firm: set[int] = field(default_factory=set)
+
+    def add(self, other: Text) -> None:
+        """Go on with other lines."""
+        self.firm.update(len(self.lines) + number for number in other.firm)
+        self.lines += other.lines
+
+
+def main_text(root: Any, ignored: Mapping[Any, str] | None = None, marked: bool = False) -> tuple[Text, str]:
+    """A tree's main text, and what its owner should know about it, or nothing.
+
+    Parameters
+        ignored: elements that do not count, and why
+        marked: whether what is left out is in it too, between marks
+    """
+    dropped = ignored or {}
+    look = _Look(root, ignored=dropped)
+    text, containers, remark = look.text(), look.containers, ""
+    sliver = look.is_more_than(text.lines)
     heaviest = [element for element, held in containers if 2 * held > look.counted and _may_be_main(element, sliver)]
+    kept: list[Any] = []
     if heaviest:
-        lines = _Look(root, heaviest).lines()
+        kept = heaviest
+        text = _Look(root, kept, ignored=dropped).text()
         remark = f"most of its text stands in a <{heaviest[-1].tag}>, which is read as its main text"
-    if sliver and look.is_more_than(lines):
-        lines = _Look(root, [element for element, _ in containers]).lines()
+    if sliver and look.is_more_than(text.lines):
+        kept = [element for element, _ in containers]
+        text = _Look(root, kept, ignored=dropped).text()
         remark = "its main text cannot be told from the rest, so all of its text is compared"
-    told = _told_to_search_engines(root, 4 * sum(map(len, lines)))
+    told = _told_to_search_engines(root, 4 * sum(map(len, text.lines)))
     if told:
-        return lines + told, "it has next to no text of its own, so what it tells search engines is compared too"
-    return lines, remark if lines else "there is no text on the page, so no change of it can be seen"
+        remark = "it has next to no text of its own, so what it tells search engines is compared too"
+    elif not text.lines:
+        remark = "there is no text on the page, so no change of it can be seen"
+    if marked:
+        text = _Look(root, kept, ignored=dropped, marked=True).text()
+    text.add(Text(told))
+    return text, remark
 
 
-def picked_text(element: Any) -> list[str]:
+def picked_text(element: Any, ignored: Mapping[Any, str] | None = None, marked: bool = False) -> Text:
     """The lines of an element that was asked for: all that can be seen of it."""
-    return _Look(element, picked=True).lines()
+    return _Look(element, picked=True, ignored=ignored or {}, marked=marked).text()
 
 
 class _Look:
@@ -72,18 +107,29 @@ class _Look:
     Parameters
         kept: containers that are read like the rest
         picked: whether the tree was asked for by a selector; then headers, forms and the like belong to it
+        ignored: elements that do not count, and why
+        marked: whether what is left out is read too, between marks
     """
 
-    def __init__(self, root: Any, kept: Collection[Any] = (), picked: bool = False) -> None:
+    def __init__(
+        self,
+        root: Any,
+        kept: Collection[Any] = (),
+        picked: bool = False,
+        ignored: Mapping[Any, str] | None = None,
+        marked: bool = False,
+    ) -> None:
         self._pieces: list[str] = []
         self._kept, self._picked = frozenset(kept), picked
+        self._ignored, self._marked = ignored or {}, marked
+        self._firm = 0
         self.counted = 0
         """Characters of all text, that of containers included."""
         self.containers: list[tuple[Any, int]] = []
         """What was left out, and how many characters it holds; inner ones before outer ones."""
         self._walk(root)
 
-    def lines(self) -> list[str]:
+    def text(self) -> Text:
         """What was read."""
         return joined(self._pieces)
 
@@ -100,67 +146,105 @@ class _Look:
             tag = element.tag
             if event == "start":
                 if element is not root:
-                    if self._is_unread(tag):
+                    if self._is_unread(element, tag):
                         walk.skip_subtree()
                         unread = element
                         continue
-                    if self._is_container(element, tag, articles > 0) and element not in self._kept:
+                    why = self._why_left_out(element, tag, articles > 0)
+                    if why and element not in self._kept:
                         left_out.append((element, self.counted))
-                if not left_out:
-                    articles += tag in _ARTICLES
-                    if tag in _BLOCKS:
-                        self._pieces.append("\n")
+                        self._mark_start(tag, why)
+                articles += not left_out and tag in _ARTICLES
+                self._enter(tag, not left_out)
                 if element.text:
                     self._take(element.text, not left_out)
                 continue
             if unread is element:
                 unread = None
             elif left_out and left_out[-1][0] is element:
+                self._leave(tag, False)
+                self._mark_end(tag)
                 self.containers.append((element, self.counted - left_out.pop()[1]))
-            elif not left_out:
-                articles -= tag in _ARTICLES
-                if tag in _BLOCKS:
-                    self._pieces.append("\n")
+            else:
+                articles -= not left_out and tag in _ARTICLES
+                self._leave(tag, not left_out)
             if element.tail and element is not root:
                 self._take(element.tail, not left_out)
 
+    def _enter(self, tag: str, counts: bool) -> None:
+        self._firm += tag in _FIRM
+        self._break(tag in _BLOCKS and (counts or self._marked))
+
+    def _leave(self, tag: str, counts: bool) -> None:
+        self._firm -= tag in _FIRM
+        self._break(tag in _BLOCKS and (counts or self._marked))
+
+    def _break(self, needed: bool = True) -> None:
+        if needed:
+            self._pieces.append(FIRM_BREAK if self._firm else BREAK)
+
     def _take(self, text: str, counts: bool) -> None:
         self.counted += len(text.strip())
-        if counts:
-            self._pieces.append(text)
+        if not counts and not self._marked:
+            return
+        if text == BREAK:
+            self._break()
+        else:
+            self._pieces.append(text.translate(_UNMARKED) if self._marked else text)
 
-    def _is_unread(self, tag: Any) -> bool:
-        return not isinstance(tag, str) or tag in (_UNPICKED if self._picked else _UNREAD)
+    def _mark_start(self, tag: str, why: str) -> None:
+        if self._marked:
+            self._break(tag in _BLOCKS or tag in _CONTAINERS)
+            self._pieces.append(f"{LEFT_OUT}{why}{MARK}")
 
-    def _is_container(self, element: Any, tag: str, inside_article: bool) -> bool:
-        if not self._picked and (tag in _CONTAINERS or (tag in _OUTSIDE and not inside_article)):
+    def _mark_end(self, tag: str) -> None:
+        if self._marked:
+            self._pieces.append(LEFT_OUT_END)
+            self._break(tag in _BLOCKS or tag in _CONTAINERS)
+
+    def _is_unread(self, element: Any, tag: Any) -> bool:
+        if not isinstance(tag, str) or tag in (_UNPICKED if self._picked else _UNREAD):
             return True
+        return bool(self._ignored) and not self._marked and element in self._ignored
+
+    def _why_left_out(self, element: Any, tag: str, inside_article: bool) -> str:
+        """The reason in a word or two; empty if it counts."""
+        if self._ignored and element in self._ignored:
+            return self._ignored[element]
+        if not self._picked and (tag in _CONTAINERS or (tag in _OUTSIDE and not inside_article)):
+            return f"<{tag}>"
         if not element.attrib:
-            return False
+            return ""
         role = element.get("role")
         if role is not None and not self._picked and role.lower() in _CONTAINER_ROLES and not inside_article:
-            return True
+            return f"role {role.lower()}"
         style = element.get("style")
-        return (
+        hidden = (
             element.get("hidden") is not None
             or element.get("aria-hidden") == "true"
             or (style is not None and _HIDDEN_STYLE.search(style) is not None)
         )
+        return "hidden" if hidden else ""
 
 
-def joined(pieces: Iterable[str]) -> list[str]:
+def joined(pieces: Iterable[str]) -> Text:
     """Lines from pieces: a piece that is a line break ends one, white space within a line is one space."""
-    lines: list[str] = []
+    text = Text()
     line: list[str] = []
-    for piece in (*pieces, "\n"):
-        if piece != "\n":
+    firm = False
+    for piece in (*pieces, BREAK):
+        if piece not in (BREAK, FIRM_BREAK):
             line.append(piece)
-        elif line:
-            text = " ".join(visible("".join(line)).split())
-            if text:
-                lines.append(text)
+            continue
+        if line:
+            shown = " ".join(visible("".join(line)).split())
+            if shown:
+                if firm:
+                    text.firm.add(len(text.lines))
+                text.lines.append(shown)
             line = []
-    return lines
+        firm = piece == FIRM_BREAK
+    return text
 
 
 def _may_be_main(element: Any, sliver: bool) -> bool:

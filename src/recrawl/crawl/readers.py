@@ -76,7 +76,8 @@ class Readers:
     def _is_small(self, document: Document) -> bool:
         """Whether it takes no more than a few hundredths of a second, however it is made."""
         body, size = document.body, len(document.body)
-        if document.select or size >= self._large:
+        counts = document.counts
+        if counts.select or counts.ignore or counts.ignore_text or document.marked or size >= self._large:
             return False
         if size * SLOW_COUNT >= self._large and not _is_list(document):
             return False
@@ -109,7 +110,8 @@ class Readers:
         try:
             return await asyncio.wait_for(asyncio.shield(asked), limit_s)
         except TimeoutError:
-            raise UnreadableError(f"reading it took more than {limit_s:.3g} s") from None
+            patterns = ", perhaps for what is ignored by a pattern" if document.counts.ignore_text else ""
+            raise UnreadableError(f"reading it took more than {limit_s:.3g} s{patterns}") from None
         except (OSError, EOFError, ValueError) as error:
             raise UnreadableError("reading it took more memory than allowed, or broke the reader") from error
         finally:

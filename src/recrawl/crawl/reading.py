@@ -17,9 +17,10 @@ from recrawl.crawl import decoding, hints
 from recrawl.crawl.feeds import read_feed
 from recrawl.crawl.findings import Findings, UnreadableError
 from recrawl.crawl.json_feed import is_json_feed, read_json_feed
-from recrawl.crawl.pages import digest_of_bytes, read_page, read_text
+from recrawl.crawl.pages import read_bytes, read_page, read_text
 from recrawl.crawl.patience import NeedsPatience, hurried
 from recrawl.crawl.sitemaps import read_sitemap, read_text_sitemap
+from recrawl.crawl.what_counts import WhatCounts
 from recrawl.store.base import SourceKind
 
 Shape = Literal["feed", "json feed", "sitemap", "html", "text", "other"]
@@ -43,10 +44,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         content_type: as the server said
         headers: of the response, names in lower case
         now: of the fetch, Unix seconds
-        select: CSS selector of what counts on a page
-        digest: "text", or "raw" for the bytes as they came
+        counts: what of a page is compared
         keep_text: bytes of a page's text that are kept
         switches: which of the publisher's hints count
+        marked: whether to say, of a page, which parts count
     """
 
     url: str
@@ -55,10 +56,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     kind: SourceKind = "auto"
     content_type: str = ""
     headers: Mapping[str, str] = {}
-    select: str = ""
-    digest: Literal["text", "raw"] = "text"
+    counts: WhatCounts = WhatCounts()
     keep_text: int = 200_000
     switches: HintSwitches = HintSwitches()
+    marked: bool = False
 
 
 def read(document: Document, patience: bool = True) -> Findings:
@@ -103,7 +104,7 @@ def shape_of(body: bytes, content_type: str = "") -> tuple[Shape, int]:
 
 
 def _read_as(document: Document, shape: Shape, body: bytes, patience: bool) -> Findings:
-    kind, raw = document.kind, document.body if document.digest == "raw" else None
+    kind, counts, keep = document.kind, document.counts, document.keep_text
     if kind in ("feed", "sitemap") and not body.strip():
         raise UnreadableError(f"expected a {kind}, but this is empty")
     if kind in ("auto", "feed"):
@@ -120,11 +121,11 @@ def _read_as(document: Document, shape: Shape, body: bytes, patience: bool) -> F
         raise UnreadableError("the document is empty, so what it should be cannot be told")
     if kind in ("feed", "sitemap"):
         raise UnreadableError(f"expected a {kind}, but this is {_NAMES[shape]}")
-    if document.select or shape in ("html", "feed", "sitemap"):
-        return read_page(body, document.url, document.select, document.keep_text, raw)
+    if counts.select or shape in ("html", "feed", "sitemap"):
+        return read_page(body, document.url, document.now, counts, keep, document.body, document.marked)
     if shape in ("text", "json feed"):
-        return read_text(body, document.keep_text, raw)
-    return Findings(kind="page", digest=digest_of_bytes(document.body))
+        return read_text(body, document.now, counts, keep, document.body, document.marked)
+    return read_bytes(document.body, counts)
 
 
 __all__ = ["Document", "NeedsPatience", "Shape", "UnreadableError", "read", "shape_of"]

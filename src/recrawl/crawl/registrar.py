@@ -15,8 +15,8 @@ from recrawl.crawl import renaming
 from recrawl.crawl.clerk import Clerk
 from recrawl.crawl.courier import Courier
 from recrawl.crawl.decider import Decider
-from recrawl.crawl.diffs import unified
 from recrawl.crawl.intents import Visit
+from recrawl.crawl.page_changes import compare_with_kept
 from recrawl.crawl.settling import settle
 from recrawl.crawl.tasks import Tasks
 from recrawl.store.base import Batch, Settlement, Store, item_key, keys_in
@@ -137,10 +137,7 @@ def look_up(store: Store, visits: list[Visit]) -> None:
         _recall(store, visit)
         if renaming.suspected(visit):
             _recognise(store, visit)
-        before, findings = visit.intent.progress.digest, visit.findings
-        if findings is not None and findings.kind == "page" and before and findings.digest != before:
-            versions = store.versions(visit.intent.source.id, limit=1)
-            visit.diff = unified(versions[0].text if versions else "", findings.text)
+        compare_with_kept(store, visit)
 
 
 def _moves_onto_another(store: Store, visit: Visit) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from recrawl.arguments import flag, moment, number, several, shown, text, whole
+from recrawl.crawl.digests import relation
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms
 from recrawl.crawl.item_dates import believed, telling
@@ -204,16 +205,21 @@ def _news(before: Progress, report: Report, now: float) -> _News:
         return _listed(before, report.listed, now)
     if report.published is not None or report.new or (before.listing and report.changed is None):
         return _told(before, report, now)
-    differs = report.changed if report.changed is not None else bool(report.digest) and report.digest != before.digest
+    differs = report.changed if report.changed is not None else bool(report.digest) and _differs(before, report)
     changed = bool(differs) and before.last is not None and not report.answer.revalidated
     return _News(items=False, changed=changed, blind=int(changed))
+
+
+def _differs(before: Progress, report: Report) -> bool:
+    """Digests that were made by different rules tell nothing: the new one is a baseline."""
+    return relation(before.digest, report.digest) == "differs"
 
 
 def _told(before: Progress, report: Report, now: float) -> _News:
     """New items as the fetcher counted them; of a source known for its items, a mere digest tells at least if any."""
     blind = report.new
     if report.published is None and not blind and report.digest and not report.answer.revalidated:
-        blind = int(report.digest != before.digest and before.last is not None)
+        blind = int(_differs(before, report) and before.last is not None)
     dates = believed(report.published or (), now)
     dated = telling(dates, before.last)
     return _News(items=True, dated=dated, blind=blind + len(dates) - len(dated), listing=before.listing)

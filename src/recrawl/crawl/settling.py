@@ -14,11 +14,13 @@ import msgspec
 
 from recrawl.crawl import causes
 from recrawl.crawl.diffs import added_lines
+from recrawl.crawl.digests import name_of
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.findings import FoundItem
 from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.crawl.item_dates import telling, with_believed_dates
+from recrawl.crawl.page_changes import judged
 from recrawl.crawl.politeness import site_of
 from recrawl.crawl.renaming import NOTE
 from recrawl.crawl.urls import origin
@@ -177,15 +179,17 @@ def _page(visit: Visit, terms: Terms) -> Settled:
     """A page: whether it differs from the last visit, and how."""
     findings, before = visit.findings, visit.intent.progress
     assert findings is not None
-    first = not before.digest
-    changed = not first and findings.digest != before.digest
+    verdict = judged(visit, findings)
+    first, changed = verdict.first, verdict.changed
     source = _described(visit)
     progress = _answered(visit)
     progress.digest = findings.digest
     version, items, events, captured = None, [], [], 0.0
-    if first or changed:
-        diff = visit.diff if changed else ""
-        version = Version(source=source.id, at=visit.at, digest=findings.digest, text=findings.text, diff=diff)
+    if verdict.is_kept:
+        name, diff = name_of(findings.digest), visit.diff if changed else ""
+        version = Version(
+            source=source.id, at=visit.at, digest=name, text=findings.text, diff=diff, note=verdict.baseline
+        )
     if changed and version is not None:
         gap = visit.at - (before.last or visit.at)
         importance, half_life = _worth(visit, terms)

@@ -10,6 +10,7 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.config import HintSwitches
 from recrawl.crawl.courier import Courier, Delivery
+from recrawl.crawl.digests import is_by
 from recrawl.crawl.findings import FoundItem, UnreadableError
 from recrawl.crawl.freight import Freight, Load
 from recrawl.crawl.intents import Intent, Visit
@@ -17,6 +18,7 @@ from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import SLICE, Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.validators import usable
+from recrawl.crawl.what_counts import WhatCounts
 from recrawl.logs import fault
 from recrawl.redaction import message_of
 from recrawl.store.base import item_key
@@ -24,7 +26,12 @@ from recrawl.store.base import item_key
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How documents are read."""
+    """How documents are read.
+
+    Parameters
+        keep_text: bytes of a page's text that are kept
+        switches: which of the publisher's hints count
+    """
 
     keep_text: int = 200_000
     switches: HintSwitches = field(default_factory=HintSwitches)
@@ -78,10 +85,12 @@ class Visitor:
     async def _fetch(self, intent: Intent, load: Load) -> Delivery:
         source, progress = intent.source, intent.progress
         conditional = {}
-        if etag := usable(progress.etag):
-            conditional["If-None-Match"] = etag
-        if modified := usable(progress.modified):
-            conditional["If-Modified-Since"] = modified
+        # "Not modified" says nothing of a page of which something else is compared now.
+        if not progress.digest or is_by(_counts(intent).rule, progress.digest):
+            if etag := usable(progress.etag):
+                conditional["If-None-Match"] = etag
+            if modified := usable(progress.modified):
+                conditional["If-Modified-Since"] = modified
         try:
             return await self._courier.visit(
                 source.url, source.headers, conditional, load=load, robots=intent.options.robots
@@ -103,8 +112,9 @@ class Visitor:
             raise
 
     async def _read(self, visit: Visit) -> None:
-        response, source, options = visit.delivery.response, visit.intent.source, visit.intent.options
+        response, source = visit.delivery.response, visit.intent.source
         assert response is not None
+        visit.counts = _counts(visit.intent)
         document = Document(
             url=visit.delivery.final_url,
             kind=source.kind,
@@ -112,8 +122,7 @@ class Visitor:
             body=response.body,
             headers=response.headers,
             now=visit.at,
-            select=source.select,
-            digest=options.digest,
+            counts=visit.counts,
             keep_text=self._reading.keep_text,
             switches=visit.intent.hints(self._reading.switches),
         )
@@ -125,6 +134,10 @@ class Visitor:
         except Exception as error:
             self._log.error("a document could not be read", source=source.id, **fault(error))
             visit.error = f"internal error: {message_of(error)}"
+
+
+def _counts(intent: Intent) -> WhatCounts:
+    return WhatCounts.of(intent.source.select, intent.options)
 
 
 async def _keys(items: tuple[FoundItem, ...]) -> list[int]:

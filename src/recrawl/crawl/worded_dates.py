@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 HOUR = 3600
@@ -46,7 +47,7 @@ _MONTHS = {
     ))
     for name in names.split()
 }  # fmt: skip
-_WEEKDAYS = {
+WEEKDAYS = {
     name: number
     for number, names in enumerate((
         "mon monday mo montag lun lundi lunes lunedì ma maandag",
@@ -89,6 +90,39 @@ class _Parts:
     weekday: int | None = None
     offset: timedelta | None = None
     zone: str = ""
+
+
+class Written(NamedTuple):
+    """A date or time as it is written.
+
+    Parameters
+        days: every day it can mean; none for a time alone
+        time: of the day; None for a day alone
+        east_s: seconds east of Greenwich, if it says so
+    """
+
+    days: frozenset[datetime]
+    time: timedelta | None
+    east_s: float | None
+
+
+def as_written(text: str) -> Written | None:
+    """What is written, without choosing what it means; None if not everything in it is understood.
+
+    >>> as_written("02/01/2006 15:04").time, len(as_written("02/01/2006").days), as_written("two o'clock")
+    (datetime.timedelta(seconds=54240), 2, None)
+    """
+    try:
+        parts = _taken_apart(text)
+        days = frozenset(day for day in _days(parts) if day is not None)
+    except (_NoDateError, ValueError, OverflowError):
+        return None
+    if not days and (parts.numbers or parts.month is not None or parts.time is None):
+        return None
+    east_s = parts.offset.total_seconds() if parts.offset is not None else None
+    if east_s is None and parts.zone in ZONES:
+        east_s = float(ZONES[parts.zone] * HOUR)
+    return Written(days, parts.time, east_s)
 
 
 def parse(text: str) -> float | None:
@@ -177,13 +211,13 @@ def _take_zone(parts: _Parts, name: str) -> None:
 
 def _take_word(parts: _Parts, word: str) -> None:
     """A month, a weekday, a zone or nothing of weight; `mar` is Tuesday where another month follows."""
-    month, day = _MONTHS.get(word), _WEEKDAYS.get(word)
+    month, day = _MONTHS.get(word), WEEKDAYS.get(word)
     if month is not None and parts.month is None:
         if sum(len(number) < 4 for number in parts.numbers) > 1:
             raise _NoDateError  # `03 25 Sep`: either may be the year
         parts.month = month
     elif month is not None and parts.month == _MONTHS["mar"] and parts.weekday is None:
-        parts.month, parts.weekday = month, _WEEKDAYS["mar"]
+        parts.month, parts.weekday = month, WEEKDAYS["mar"]
     elif day is not None and parts.weekday is None:
         parts.weekday = day
     elif (word in ZONES or word in _AREAS) and _zone_may_follow(parts, word):

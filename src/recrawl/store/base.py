@@ -157,7 +157,10 @@ class Item(msgspec.Struct, kw_only=True):
 
 
 class Version(msgspec.Struct, kw_only=True):
-    """One state of a page: its text and a unified diff from the one before (empty for the first)."""
+    """One state of a page: its text and a unified diff from the one before (empty for the first).
+
+    `note` says, of a state that is no change, why it was kept: what is compared was changed by the page's owner.
+    """
 
     id: int = 0
     source: int
@@ -165,6 +168,7 @@ class Version(msgspec.Struct, kw_only=True):
     digest: str
     text: str = ""
     diff: str = ""
+    note: str = ""
 
 
 class Hold(msgspec.Struct, kw_only=True):

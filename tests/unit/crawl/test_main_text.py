@@ -14,7 +14,7 @@ MENU = "".join(f"<li><a href='/{k}'>Section {k}</a></li>" for k in range(10))
 
 
 def read(body: str) -> Findings:
-    return read_page(f"<!doctype html><html>{body}</html>".encode(), "https://example.org/", "", 200_000)
+    return read_page(f"<!doctype html><html>{body}</html>".encode(), "https://example.org/", 1.79e9)
 
 
 SWALLOWED = [

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
+from recrawl.crawl.digests import relation
 from recrawl.crawl.findings import Findings, UnreadableError
-from recrawl.crawl.pages import LARGEST, bounded, read_page, read_text, steady
+from recrawl.crawl.pages import LARGEST, bounded, read_page, read_text, says_the_same
+from recrawl.crawl.what_counts import WhatCounts
 
 URL = "https://example.org/dir/page.html"
+NOW = 1794738665.0
+"""Sunday, 15 November 2026, 10:31:05 UTC."""
+LATER = NOW + 86400.0 + 7375.0
+"""Monday, 16 November 2026, 12:34:00 UTC."""
 
 
-def read(body: str, select: str = "", keep_text: int = 200_000) -> Findings:
-    return read_page(f"<!doctype html><html>{body}</html>".encode(), URL, select, keep_text)
+def read(body: str, select: str = "", keep_text: int = 200_000, now: float = NOW, **more: Any) -> Findings:
+    counts = WhatCounts(select=select, **{"ignore_noise": not select, **more})
+    return read_page(f"<!doctype html><html>{body}</html>".encode(), URL, now, counts, keep_text)
+
+
+def differs(one: str, other: str, **more: Any) -> bool:
+    """Whether a page that says one thing now and another a day later has changed."""
+    return relation(read(one, **more).digest, read(other, now=LATER, **more).digest) == "differs"
 
 
 def test_main_text_is_what_a_reader_came_for() -> None:
@@ -60,24 +73,33 @@ def test_a_selector_that_is_none_is_named(select: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("Page made at 10:31:05", "Page made at 10:32:59"),
-        ("2026-11-15T10:31:05Z", "2026-11-16T11:00:00Z"),
-        ("Sun, 15 Nov 2026 10:31:05 GMT", "Mon, 16 Nov 2026 09:00:00 GMT"),
+        ("Page made at 10:31:05", "Page made at 12:34:00"),
+        ("Page made at 16:01", "Page made at 18:04"),
+        ("2026-11-15T10:31:05Z", "2026-11-16T12:34:02Z"),
+        ("Sun, 15 Nov 2026 10:31:05 GMT", "Mon, 16 Nov 2026 12:32:59 GMT"),
+        ("Local time: 15.11.2026 11:30", "Local time: 16.11.2026 13:33"),
+        ("05:31:05 AM EST", "07:34:00 AM EST"),
         ("Last updated: 15 November 2026", "Last updated: 16 November 2026"),
         ("Updated on November 15, 2026", "Updated on November 16th, 2026"),
-        ("as of 2026-11-15", "as of 2026-11-16"),
+        ("Quotes as of 2026-11-15 10:30 UTC", "Quotes as of 2026-11-16 12:33 UTC"),
         ("Sunday, 15 November 2026", "Monday, 16 November 2026"),
+        ("Today is Sonntag, 15. November 2026", "Today is Montag, 16. November 2026"),
         ("15.11.2026", "16.11.2026"),
+        ("11/15/2026", "11/16/2026"),
         ("posted 5 minutes ago", "posted 2 hours ago"),
         ("posted an hour ago", "posted 3h ago"),
         ("token 9f86d081884c7d659a2feaa0c55ad015", "token 60303ae22b998861bce3b28f33eec1be"),
-        ("id 123e4567-e89b-12d3-a456-426614174000", "id 00000000-e89b-12d3-a456-426614174000"),
-        ("nonce dGhpcyBpcyBhIG5vbmNlMTIz", "nonce QW5vdGhlciBub25jZSA0NTY3"),
+        ("request id 123e4567-e89b-12d3-a456-426614174000", "request id 00000000-e89b-12d3-a456-4266141740ab"),
+        ("nonce: dGhpcyBpcyBhIG5vbmNlMTIz", "nonce: QW5vdGhlciBub25jZSA0NTY3"),
         ("1,234 views", "1,240 views"),
+        ("By Ann | 1.2k views | Sports", "By Ann | 1.3k views | Sports"),
+        ("Visitors so far: 12", "Visitors so far: 13"),
+        ("12 users online", "9 users online"),
     ],
 )
 def test_what_changes_by_itself_is_no_change(one: str, other: str) -> None:
-    assert read(f"<body><p>{one}</p></body>").digest == read(f"<body><p>{other}</p></body>").digest
+    assert not differs(f"<body><p>{one}</p></body>", f"<body><p>{other}</p></body>")
+    assert differs(f"<body><p>{one}</p></body>", f"<body><p>{other}</p></body>", ignore_noise=False)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +115,70 @@ def test_what_changes_by_itself_is_no_change(one: str, other: str) -> None:
         ("internationalisation", "internationalization"),
         ("See https://example.org/some/long/path", "See https://example.org/some/long/road"),
         ("ISBN 9783161484100", "ISBN 9783161484101"),
+        ("The hearing is on 5 March 2027.", "The hearing is on 12 March 2027."),
+        ("departs 08:15", "departs 09:45"),
+        ("The train leaves at 10:31 today", "The train leaves at 12:34 today"),
+        ("10:31", "12:34"),
+        ("Last updated 5 March 2027", "Last updated 12 March 2027"),
+        ("Last updated 15 November 2026", "Last updated 12 November 2026"),
+        ("Effective as of 15 November 2026", "Effective as of 16 November 2026"),
+        ("Local time: 11:30", "Local time: 13:03"),
+        ("Deadline 15 November 2026", "Deadline 16 November 2026"),
+        ("SHA-256 9f86d081884c7d659a2feaa0c55ad015", "SHA-256 60303ae22b998861bce3b28f33eec1be"),
+        ("1,234 likes", "1,240 likes"),
+        ("5 visitors were hurt", "6 visitors were hurt"),
+        ("Rooms with 3 views of the sea", "Rooms with 4 views of the sea"),
+        ("We have 5 online courses", "We have 6 online courses"),
     ],
 )
 def test_what_people_watch_pages_for_is_a_change(one: str, other: str) -> None:
-    assert read(f"<body><p>{one}</p></body>").digest != read(f"<body><p>{other}</p></body>").digest
+    assert differs(f"<body><p>{one}</p></body>", f"<body><p>{other}</p></body>")
+
+
+@pytest.mark.parametrize("form", ["<h2>{}</h2>", "<table><tr><td>{}</td></tr></table>", "<td>\n<b>{}</b>\n</td>"])
+def test_a_date_alone_in_a_heading_or_table_is_content_even_of_today(form: str) -> None:
+    one, other = (f"<body><table>{form.format(day)}</table></body>" for day in ("15 November 2026", "16 November 2026"))
+    assert differs(one, other)
+
+
+def test_a_stamp_that_was_fresh_once_is_no_clock() -> None:
+    page = "<body><p>Last updated: 15 November 2026 10:30</p><p>Page made at {}</p></body>"
+    assert not differs(page.format("10:31:05"), page.format("12:34:00"))
+    assert differs(page.format("10:31:05"), page.format("12:34:00").replace("10:30", "10:29"))
+
+
+def test_clocks_of_different_zones_are_two_times() -> None:
+    assert differs("<body>Updated 11:31</body>", "<body>Updated 12:34</body>")
+
+
+def test_of_very_many_dates_those_beyond_count() -> None:
+    one = "<body>" + "<p>15 November 2026</p>" * 32 + "<p>{} November 2026</p></body>"
+    assert differs(one.format(15), one.format(16))
+
+
+def test_what_an_owner_ignores_does_not_count() -> None:
+    body = "<h1>Title</h1><p>Price <b class='ad'>{0}</b> 5 EUR</p><div id='news'>{0}</div><p>Offer {0} ends</p>"
+    more = {"ignore": (".ad", "#news"), "ignore_text": (r"^Offer \d+", "nothing")}
+    assert read(body.format(1), **more).text.split("\n") == ["Title", "Price 5 EUR", "ends"]
+    assert not differs(body.format(1), body.format(22), **more)
+    assert differs(body.format(1), body.format(22))
+
+
+def test_what_is_picked_and_ignored_is_ignored() -> None:
+    assert read("<body><p>a</p><p class='x'>b</p></body>", "p", ignore=(".x",)).text == "a"
+
+
+def test_a_pattern_that_is_none_is_named() -> None:
+    with pytest.raises(UnreadableError, match=r"'\(' is not a regular expression"):
+        read("<body>x</body>", ignore_text=("(",))
+    with pytest.raises(UnreadableError, match="is not a CSS selector"):
+        read("<body>x</body>", ignore=("[[",))
+
+
+def test_texts_are_compared_as_of_their_visits() -> None:
+    assert says_the_same("A\nTime now 10:31", NOW, "A\nTime now 12:34", LATER, ignore_noise=True)
+    assert not says_the_same("A\nTime now 10:31", NOW, "A\nTime now 12:34", LATER, ignore_noise=False)
+    assert not says_the_same("A\nat 10:31", NOW, "A\nat 12:34", LATER, ignore_noise=True)
 
 
 def test_scripts_and_attributes_are_no_change() -> None:
@@ -107,7 +189,8 @@ def test_scripts_and_attributes_are_no_change() -> None:
 
 def test_the_raw_digest_sees_everything() -> None:
     one, other = (
-        read_page(body, URL, "", 1000, raw=body) for body in (b"<html><!-- a --></html>", b"<html><!-- b --></html>")
+        read_page(body, URL, NOW, WhatCounts(digest="raw"))
+        for body in (b"<html><!-- a --></html>", b"<html><!-- b --></html>")
     )
     assert one.digest != other.digest
 
@@ -143,21 +226,23 @@ def test_text_without_control_characters() -> None:
 
 
 def test_an_empty_page_is_one() -> None:
-    assert read_page(b"", URL, "", 1000).text == ""
-    assert read_page(b" \n ", URL, "", 1000).digest == read_page(b" \n ", URL, "", 1000).digest
+    assert read_page(b"", URL, NOW).text == ""
+    assert read_page(b" \n ", URL, NOW).digest == read_page(b" \n ", URL, NOW).digest
     assert read("<body></body>").text == ""
 
 
 def test_plain_text() -> None:
-    found = read_text(b"One  two\r\n\r\n\x1b[31mthree at 10:15\n", 1000)
-    assert found.text == "One two\nthree at 10:15"
-    assert found.digest == read_text(b"One two\nthree at 11:30", 1000).digest
+    found = read_text(b"One  two\r\n\r\n\x1b[31mthree, 10 views\n", NOW)
+    assert found.text == "One two\nthree, 10 views"
+    assert found.digest == read_text(b"One two\nthree, 11 views", NOW).digest
 
 
 @pytest.mark.parametrize(
     "body",
     ["<div>" * 100_000, "<b>x" * 50_000, "<p " + "a=b " * 100_000, "12:" * 100_000, "a" * 500_000, "1 " * 200_000,
-             "<!--" * 100_000, "&amp;" * 100_000, "2026-11-" * 50_000, "deadbeef1" * 50_000]
+             "<!--" * 100_000, "&amp;" * 100_000, "2026-11-" * 50_000, "deadbeef1" * 50_000,
+             "today is 1 " * 40_000, "now 1:11:11 " * 40_000, "<p>15 November 2026" * 20_000, "1s ago " * 60_000,
+             "1 views, " * 40_000, "token 1" * 50_000, "updated on the: " * 30_000]
 )  # fmt: skip
 def test_hostile_pages_take_no_longer_than_a_moment(body: str) -> None:
     started = time.process_time()
@@ -165,10 +250,6 @@ def test_hostile_pages_take_no_longer_than_a_moment(body: str) -> None:
     assert time.process_time() - started < 5.0
 
 
-def test_placeholders() -> None:
-    assert steady("at 10:15 by 9f86d081884c7d659a2feaa0c55ad015") == "at ⟨time⟩ by ⟨token⟩"
-
-
 def test_of_a_giant_only_the_beginning_is_looked_at() -> None:
-    found = read_text(b"line\n" * (LARGEST // 4), 1000)
+    found = read_text(b"line\n" * (LARGEST // 4), NOW)
     assert found.remark == "only the first 4 MB were looked at"

@@ -12,6 +12,7 @@ from recrawl.crawl import patience, urls
 from recrawl.crawl.patience import NeedsPatience, hurried
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document, UnreadableError, read
+from recrawl.crawl.what_counts import WhatCounts
 from recrawl.store.base import SourceKind
 
 SMALL = 255_000
@@ -21,7 +22,12 @@ SMALL = 255_000
 def document(body: str | bytes, kind: SourceKind = "auto", content_type: str = "", select: str = "") -> Document:
     body = body if isinstance(body, bytes) else body.encode("utf-8", "replace")
     return Document(
-        url="https://example.org/x", body=body, now=1.79e9, kind=kind, content_type=content_type, select=select
+        url="https://example.org/x",
+        body=body,
+        now=1.79e9,
+        kind=kind,
+        content_type=content_type,
+        counts=WhatCounts(select=select),
     )
 
 

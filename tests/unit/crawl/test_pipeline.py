@@ -16,7 +16,7 @@ import pytest
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
-from recrawl.crawl import clerk, following, pipeline, registrar, settling
+from recrawl.crawl import clerk, following, page_changes, pipeline, registrar, settling
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.transport import Request, Response
@@ -349,7 +349,7 @@ def test_a_stop_amid_a_very_long_listing_leaves_it_whole(tmp_path: Path, monkeyp
 def test_a_page_is_compared_with_what_it_was_off_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
-    def unified(old: str, new: str) -> str:
+    def difference(old: str, new: str) -> str:
         threads.append(threading.current_thread() is threading.main_thread())
         return f"{old} -> {new}"
 
@@ -362,7 +362,7 @@ def test_a_page_is_compared_with_what_it_was_off_the_loop(tmp_path: Path, monkey
         async with running(store, Page()):
             await until(lambda: len(store.versions(1, limit=2)) == 2)
 
-    monkeypatch.setattr(registrar, "unified", unified)
+    monkeypatch.setattr(page_changes, "difference", difference)
     with SqliteStore(tmp_path / "recrawl.db") as store:
         store.add([Source(url="http://a.example/page", kind="page")])
         asyncio.run(scene(store))

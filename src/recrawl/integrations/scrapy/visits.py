@@ -125,7 +125,7 @@ def digest_of(response: Response, raw: bool = False) -> str:
     """Of what a page says, as `recrawl run` takes it; of the body where it is no page, or with `raw`."""
     if not raw and isinstance(response, HtmlResponse):
         try:
-            return read_page(response.text.encode("utf-8", "replace"), response.url, "", 0).digest
+            return read_page(response.text.encode("utf-8", "replace"), response.url, time.time()).digest
         except UnreadableError:
             pass
     return blake2b(response.body, digest_size=16).hexdigest()

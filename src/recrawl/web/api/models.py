@@ -285,16 +285,17 @@ class CrawlOut(Record):
 
 
 class VersionOut(Record):
-    """One state of a page."""
+    """One state of a page; the note says why it was kept if it is no change."""
 
     at: float | None
     digest: str
     diff: str
+    note: str = ""
 
     @classmethod
     def of(cls, version: Version) -> VersionOut:
         """A version as JSON, its text left out."""
-        return cls(at=finite(version.at), digest=version.digest, diff=version.diff)
+        return cls(at=finite(version.at), digest=version.digest, diff=version.diff, note=version.note)
 
 
 class HeldOut(Record):
