@@ -115,7 +115,7 @@ SAID: dict[str, str] = {
     "robots_alternating": READ,
     "robots_404": READ,
     "robots_never": NO_ANSWER + r"|refused: robots\.txt cannot be read: no answer",
-    "robots_503": r"refused: robots\.txt cannot be read: status 503|refused: host busy.*",
+    "robots_503": r"refused: robots\.txt cannot be read: status 503|refused: status 503.*",
 }
 """What the log of a source may say, fault by fault; the whole of each line matches."""
 NAMES = tuple(FAULTS)

@@ -37,7 +37,7 @@ def test_explain_goes_by_the_settings_of_the_crawl(store):
     found = explain.looked_at(store, Config(), store.source(2))
     reasons = [each.reason for each in found.held_back]
     assert "quiet hours" in reasons
-    assert "fetched less than the minimum interval ago" in reasons
+    assert "fetched less than 9d ago (politeness.min_interval)" in reasons
     assert found.half_life_s == 2 * 3600.0
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from recrawl.store.base import Source, Store
 
 HOUR_S = 3600.0
+ERROR = 2000
+"""Characters of an error: they are shown whole, however a server fills them."""
 UNKNOWN = ("value", "rate", "age", "index now", "meets it")
 """Lines that say nothing of a source of which nothing is known."""
 
@@ -66,7 +68,7 @@ def show(found: Explanation, now: float) -> None:
     out.print(Text(clean(found.title, 200) or visible(found.url), style="bold"))
     if found.title:
         out.print(Text(visible(found.url), style="dim"))
-    out.print(Text(f"\n{clean(found.why, 1000)}\n"))
+    out.print(Text(f"\n{clean(found.why, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
     rows = [
         ("pace", f"{found.pace}; half-life of its news {show_duration(found.half_life_s)}"),
@@ -82,8 +84,8 @@ def show(found: Explanation, now: float) -> None:
         ("due", f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
         *((("failing", f"{found.failures} times in a row"),) if found.failures else ()),
-        *(("held back", f"{clean(each.reason, 300)} ({_for(each.until - now)})") for each in found.held_back),
-        *((("note", clean(found.note, 500)),) if found.note else ()),
+        *(("held back", f"{clean(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
+        *((("note", clean(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip
     unknown = math.isnan(found.value)
     pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
@@ -132,8 +134,8 @@ def _show_crawls(found: Explanation, now: float) -> None:
     out.print()
     rows = [
         (ago(each.at, now), each.outcome, str(each.status or "–"), str(each.new), number(each.captured),
-         number(each.index), number(each.price), clean(each.error, 200))
+         number(each.index), number(each.price), clean(each.error, ERROR))
         for each in found.crawls
     ]  # fmt: skip
     heads = ("ago", "outcome", "status", "new", "captured", "index", "price", "error")
-    table(out, heads, rows, elastic=7, right=(0, 2, 3, 4, 5, 6))
+    table(out, heads, rows, elastic=7, right=(0, 2, 3, 4, 5, 6), wrap=True)

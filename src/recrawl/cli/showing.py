@@ -109,9 +109,15 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def table(
-    out: Console, heads: Sequence[str], rows: Sequence[Sequence[str | Text]], *, elastic: int, right: Sequence[int] = ()
+    out: Console,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    *,
+    elastic: int,
+    right: Sequence[int] = (),
+    wrap: bool = False,
 ) -> None:
-    """Print columns side by side; the `elastic` one is cut to what the others leave."""
+    """Print columns side by side; the `elastic` one is cut to what the others leave, or with `wrap` folded into it."""
     from rich.table import Table
     from rich.text import Text
 
@@ -120,7 +126,9 @@ def table(
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for k, head in enumerate(heads):
         room = max(LEAST, out.width - others) if k == elastic else widths[k]
-        grid.add_column(head, justify="right" if k in right else "left", no_wrap=True, overflow="ellipsis",
+        folded = wrap and k == elastic
+        grid.add_column(head, justify="right" if k in right else "left", no_wrap=not folded,
+                        overflow="fold" if folded else "ellipsis",
                         max_width=room, min_width=min(room, widths[k]) if k == elastic else widths[k])  # fmt: skip
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))

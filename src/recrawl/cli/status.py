@@ -175,15 +175,15 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
         ("slowest hosts", ("mean", "host"), [(f"{each['mean_s']:.2f}s", clean(each["host"], 200))
                                              for each in found["slowest_hosts"]]),
         ("failing", ("failed", "host", "why"), [(f"{each['failed']} of {each['crawls']}", clean(each["host"], 40),
-                                                 clean(each["error"], 200)) for each in found["failing_hosts"]]),
+                                                 clean(each["error"], 2000)) for each in found["failing_hosts"]]),
         (f"held: {len(held)}", ("for", "host", "why"), [(short(each.until - now), clean(each.host, 40),
-                                                         clean(each.reason, 200)) for each in held[:SHOWN]]),
+                                                         clean(each.reason, 2000)) for each in held[:SHOWN]]),
         (f"sites with more than may be found: {len(left_out)}", ("left out", "site", "why"),
          [(str(each.left_out), clean(each.site, 40), _why_left_out(each)) for each in left_out[:SHOWN]]),
     ):  # fmt: skip
         if rows:
             out.print(Text(f"\n{title}", style="bold"))
-            table(out, heads, rows, elastic=len(heads) - 1, right=(0,))
+            table(out, heads, rows, elastic=len(heads) - 1, right=(0,), wrap=heads[-1] == "why")
 
 
 def _why_left_out(each: LeftOut) -> str:

@@ -23,7 +23,7 @@ from recrawl.store.base import Progress, Source
 
 PUBLISHER, SERVER = "publisher", "server"
 RETRY_AFTER, TOO_MANY, FAILING = "retry after", "too many requests", "failing"
-STATUS, UNREADABLE = "status", "unreadable"
+STATUS, UNREADABLE, CRAWL_DELAY = "status", "unreadable", "crawl delay"
 _HINTS = tuple(f"hints.{name}" for name in HintSwitches.__struct_fields__)
 
 RESTS_ON: Mapping[str, tuple[str, ...]] = {
@@ -37,6 +37,7 @@ RESTS_ON: Mapping[str, tuple[str, ...]] = {
     "too large": ("fetch.max_size",),
     "redirects": ("fetch.max_redirects",),
     STATUS: ("fetch.proxy", "fetch.user_agent", "fetch.contact"),
+    CRAWL_DELAY: ("politeness.robots",),
     PUBLISHER: _HINTS,
     SERVER: _HINTS,
 }

@@ -78,7 +78,7 @@ class Delivery:
         final_url: where it came from
         requests: how many were made, robots.txt and redirects included; refused ones were not
         moved_to: where the permanent redirects (301, 308) at the start of the way lead, if an answer came of it
-        refused: why it was not to be fetched, in words: robots.txt, address, scheme, permit, host busy
+        refused: why it was not to be fetched, in words: robots.txt, address, scheme, permit, a host that has to wait
         error: why there is no usable answer, in words
         reason: the same in one word, for counting
         retry_at: when asking again makes sense, Unix seconds; 0 if that is not known
@@ -361,7 +361,7 @@ class Courier:
             async with asyncio.timeout(self._max_wait_s + ANSWER_S):
                 return await borders.enter(url, loan, delay_s)
         except TimeoutError as error:
-            raise _busy("no answer from who visits it", self._clock.now() + SOON_S) from error
+            raise _busy("no answer from the crawler that visits its host", self._clock.now() + SOON_S) from error
 
     # -- turns
 
@@ -378,7 +378,7 @@ class Courier:
         last = now + self._max_wait_s
         while (free := self._slots.free_at(key)) > now:
             if free > last and (math.isfinite(free) or now >= last):
-                raise _busy(self._slots.held(key, now)[1], free if math.isfinite(free) else now)
+                raise _busy(self._slots.waits_for(key, now), free if math.isfinite(free) else now)
             if math.isfinite(free):
                 await self._clock.sleep(free - now)
             else:
@@ -480,7 +480,7 @@ class Courier:
 
 
 def _busy(why: str, until: float) -> _StoppedError:
-    return _StoppedError(refused=f"host busy: {why}" if why else "host busy", reason="busy", retry_at=until)
+    return _StoppedError(refused=why, reason="busy", retry_at=until)
 
 
 def _origin(url: str) -> str:

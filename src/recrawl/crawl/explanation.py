@@ -274,7 +274,8 @@ def _own_obstacles(progress: Progress, now: float, around: Circumstances) -> lis
         every = show_duration(around.interval_s)
         found.append(Obstacle(last + around.interval_s, f"its owner wants it fetched every {every}"))
     elif last is not None and last + around.min_interval_s > now:
-        found.append(Obstacle(last + around.min_interval_s, "fetched less than the minimum interval ago"))
+        least = f"fetched less than {show_duration(around.min_interval_s)} ago (politeness.min_interval)"
+        found.append(Obstacle(last + around.min_interval_s, least))
     if around.active_from > now:
         found.append(Obstacle(around.active_from, "outside the hours its owner set"))
     return found

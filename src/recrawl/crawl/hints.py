@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from recrawl.config import HintSwitches
 from recrawl.crawl import dates
 from recrawl.crawl.findings import Hints
-from recrawl.units import whole_number
+from recrawl.units import show_duration, whole_number
 
 LONGEST_STAY_S = 86400.0
 PERIODS_S = {"hourly": 3600.0, "daily": 86400.0, "weekly": 604800.0, "monthly": 2629800.0, "yearly": 31557600.0}
@@ -124,6 +124,37 @@ def earliest(hints: Hints, last: float, candidate: float) -> float:
             return max(moment, at.timestamp())
         at = at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     return moment
+
+
+def in_words(said: Hints, headers: Mapping[str, str], by_headers_s: float | None, last: float, until: float) -> str:
+    """Which of the publisher's words ask to stay away from `last` to `until`, by name and value.
+
+    Parameters
+        by_headers_s: what `of_headers` made of the headers
+
+    >>> in_words(Hints(stay_away_s=1800.0), {}, None, last=0.0, until=1800.0)
+    'ttl of the feed: 30m'
+    >>> in_words(Hints(stay_away_s=60.0), {"cache-control": "max-age=60"}, 60.0, last=0.0, until=60.0)
+    'Cache-Control max-age: 1m'
+    >>> in_words(Hints(skip_hours=(0, 1)), {}, None, last=0.0, until=7200.0)
+    'skipHours of the feed: 0, 1 (UTC)'
+    """
+    stay = said.stay_away_s
+    if stay is None or last + min(stay, LONGEST_STAY_S) < until - 1.0:
+        hours_off = [f"skipHours of the feed: {', '.join(map(str, said.skip_hours))} (UTC)"] if said.skip_hours else []
+        days_off = ", ".join(WEEKDAYS[day].capitalize() for day in said.skip_days)
+        return "; ".join(hours_off + ([f"skipDays of the feed: {days_off} (UTC)"] if days_off else []))
+    if stay == by_headers_s:
+        return headers_in_words(headers, last)
+    return f"ttl of the feed: {show_duration(stay)}"
+
+
+def headers_in_words(headers: Mapping[str, str], now: float) -> str:
+    """What the headers of an answer ask for, by name and value."""
+    asked = fresh_for_s(headers, now) or 0.0
+    name = "Cache-Control max-age" if _MAX_AGE.search(headers.get("cache-control", "")) else "Expires"
+    words = f"{name}: {show_duration(asked)}"
+    return words if asked <= LONGEST_STAY_S else f"{words}, kept to for {show_duration(LONGEST_STAY_S)} at most"
 
 
 def _believed(seconds: float) -> float | None:

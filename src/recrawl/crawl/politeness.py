@@ -41,6 +41,8 @@ MAX_CRAWL_DELAY_S = 3600.0
 """The longest delay a host may ask for between two requests."""
 SEVERAL = 3
 """So many different URLs that fail, with no good answer between, are their host's failure."""
+LONG_DELAY_S = 60.0
+"""From here on a delay a host asks for is told as a hold, for whoever looks on and for the next start."""
 _FEWEST = 1024
 """Slots are swept when there are this many, and twice as many as the last sweep left."""
 
@@ -133,7 +135,9 @@ class Slots:
     def asks(self, key: str, delay_s: float, now: float) -> None:
         """The host asks for this delay itself (crawl-delay); it counts from its last visit, or from the start."""
         if delay_s > self._delay_s and (key in self._slots or self._started + delay_s > now):
-            self._slot(key, now).delay_s = delay_s
+            slot = self._slot(key, now)
+            slot.delay_s = delay_s
+            self._tell_long_delay(key, slot)
 
     def visited(self, key: str, now: float) -> None:
         """Somebody else may have asked it, up to this moment."""
@@ -153,6 +157,7 @@ class Slots:
         slot.delay_s = max(slot.delay_s, delay_s or 0.0)
         if self._parallel == 1:
             slot.last = now
+        self._tell_long_delay(key, slot)
 
     # -- what hosts say
 
@@ -209,6 +214,25 @@ class Slots:
         """Until when it is held and why; (0, "") if it is not."""
         slot = self._slots.get(key)
         return (slot.until, slot.reason) if slot is not None and slot.until > now else (0.0, "")
+
+    def waits_for(self, key: str, now: float) -> str:
+        """What keeps the next request to it waiting, in words."""
+        slot, (until, reason) = self._slots.get(key), self.held(key, now)
+        if until:
+            return reason
+        if slot is not None and slot.flying >= self._parallel:
+            return "another request to its host is under way"
+        return self._delay_in_words(slot)
+
+    def _tell_long_delay(self, key: str, slot: _Slot) -> None:
+        if slot.delay_s >= LONG_DELAY_S and slot.delay_s > self._delay_s:
+            self.hold(key, slot.last + slot.delay_s, self._delay_in_words(slot), causes.CRAWL_DELAY)
+
+    def _delay_in_words(self, slot: _Slot | None) -> str:
+        """By the name it has in robots.txt, or in the settings."""
+        if slot is not None and slot.delay_s > self._delay_s:
+            return f"Crawl-delay {slot.delay_s:g} s"
+        return f"politeness.delay {units.show_duration(self._delay_s)}"
 
     def drain_holds(self) -> list[Hold]:
         """Those that changed since the last call, to be stored."""

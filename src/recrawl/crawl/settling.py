@@ -17,7 +17,7 @@ from recrawl.crawl.diffs import added_lines
 from recrawl.crawl.digests import name_of
 from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.findings import FoundItem
-from recrawl.crawl.hints import earliest, of_headers, says_how_fresh
+from recrawl.crawl.hints import earliest, headers_in_words, in_words, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.crawl.item_dates import telling, with_believed_dates
 from recrawl.crawl.page_changes import judged
@@ -36,7 +36,6 @@ REFUSED_S = 3600.0
 """The first wait of a source whose robots.txt (or scheme) forbids it; doubled up to a day."""
 GONE, NOT_MODIFIED = 410, 304
 FAILING = "failing: "
-STAY_AWAY = {causes.PUBLISHER: "the publisher asks to stay away", causes.SERVER: "the server asks to stay away"}
 
 
 @dataclass(slots=True)
@@ -226,7 +225,7 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
     settled = _settled(visit, terms, _crawl(visit, "unchanged"), progress, lesson, source)
     response = visit.delivery.response
     assert response is not None
-    stay_s, why = _stay_s(visit, terms) or 0.0, causes.SERVER
+    stay_s, why, words = _stay_s(visit, terms) or 0.0, causes.SERVER, headers_in_words(response.headers, visit.at)
     if (
         _heeds(visit, terms)
         and before.last is not None
@@ -237,10 +236,11 @@ def _unchanged(visit: Visit, terms: Terms) -> Settled:
     ):
         # The document is the same, and so is what its publisher asks for; what the server asks for it may say anew.
         asked_s = before.held_until - before.last
-        stay_s, why = (asked_s, before.held_cause) if asked_s >= stay_s else (stay_s, why)
+        if asked_s >= stay_s:
+            stay_s, why, words = asked_s, before.held_cause, before.held_by
     if visit.at + stay_s > settled.hold_until:
         settled.hold_until = visit.at + stay_s
-        _hold(progress, visit, terms, settled.hold_until, STAY_AWAY[why], why)
+        _hold(progress, visit, terms, settled.hold_until, words, why)
     return settled
 
 
@@ -411,9 +411,11 @@ def _settled(
     if findings is not None and _heeds(visit, terms):
         until = max(floor, earliest(findings.hints, visit.at, floor))
         if until > floor:
-            by_server = findings.hints.stay_away_s is not None and findings.hints.stay_away_s == _stay_s(visit, terms)
-            why = causes.SERVER if by_server else causes.PUBLISHER
-            _hold(progress, visit, terms, until, STAY_AWAY[why], why)
+            by_headers = _stay_s(visit, terms)
+            by_server = findings.hints.stay_away_s is not None and findings.hints.stay_away_s == by_headers
+            headers = {} if visit.delivery.response is None else visit.delivery.response.headers
+            words = in_words(findings.hints, headers, by_headers, visit.at, until)
+            _hold(progress, visit, terms, until, words, causes.SERVER if by_server else causes.PUBLISHER)
     children = [] if findings is None else [_child(source, url, visit.at) for url in findings.children]
     settlement = Settlement(
         crawl=crawl,

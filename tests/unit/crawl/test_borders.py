@@ -289,7 +289,7 @@ def test_a_host_that_its_owner_holds_is_busy_for_everybody_for_as_long() -> None
     with Scene(dict(LED_ABROAD)) as scene:
         scene.there.slots.hold(the_key(THERE), START + 3600.0, "status 503, asked to come back in 1h")
         delivery = scene.visit(HERE + "/1")
-        assert delivery.refused == "host busy: status 503, asked to come back in 1h"
+        assert delivery.refused == "status 503, asked to come back in 1h"
         assert (delivery.reason, delivery.retry_at, delivery.requests) == ("busy", START + 3600.0, 1)
         assert scene.web.asked(THERE) == []
         assert scene.here.crossing.left == []  # nothing was lent
@@ -300,7 +300,7 @@ def test_what_is_not_its_own_a_crawler_does_not_lend() -> None:
     with Scene(dict(LED_ABROAD)) as scene:
         scene.there.crossing.hosts.clear()
         delivery = scene.visit(HERE + "/1")
-        assert delivery.refused == "host busy: another crawler's"
+        assert delivery.refused == "another crawler's"
         assert delivery.retry_at == scene.clock.now() + SOON_S
 
 
@@ -309,7 +309,7 @@ def test_an_owner_that_does_not_answer_makes_the_host_busy(monkeypatch: pytest.M
         scene.here.crossing.other = None
         monkeypatch.setattr(courier_module, "ANSWER_S", 0.01 - MAX_WAIT_S)  # in real time
         delivery = scene.visit(HERE + "/1")
-        assert (delivery.refused, delivery.reason) == ("host busy: no answer from who visits it", "busy")
+        assert (delivery.refused, delivery.reason) == ("no answer from the crawler that visits its host", "busy")
         assert delivery.retry_at == scene.clock.now() + SOON_S
         assert [url for url, _ in scene.here.crossing.left] == [THERE + "/2"]  # it may have been lent all the same
 

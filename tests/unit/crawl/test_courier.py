@@ -206,7 +206,7 @@ def test_a_crawl_delay_is_kept_from_robots_txt_on() -> None:
 def test_who_would_wait_too_long_comes_back_later() -> None:
     scene = Scene({A + "/robots.txt": page("User-agent: *\nCrawl-delay: 600"), A + "/feed": page("x")}, delay="1s")
     delivery = scene.visit(A + "/feed")
-    assert (delivery.refused, delivery.reason, delivery.requests) == ("host busy", "busy", 1)
+    assert (delivery.refused, delivery.reason, delivery.requests) == ("Crawl-delay 600 s", "busy", 1)
     assert delivery.retry_at == START + 601.0
     assert scene.slots.free_at("a.example") == START + 601.0
     scene.clock.advance(600.0)
@@ -217,7 +217,7 @@ def test_a_held_host_is_not_asked_and_the_reason_is_told() -> None:
     scene = Scene({A + "/feed": page("x")})
     scene.slots.hold("a.example", START + 3600, "status 503, asked to come back in 1h")
     delivery = scene.visit(A + "/feed")
-    assert delivery.refused == "host busy: status 503, asked to come back in 1h"
+    assert delivery.refused == "status 503, asked to come back in 1h"
     assert (scene.web.log, delivery.retry_at) == ([], START + 3600)
 
 
@@ -239,7 +239,7 @@ def test_a_host_that_never_lets_go_is_not_waited_for_forever() -> None:
         await ticking
         return delivery
 
-    assert asyncio.run(asyncio.wait_for(visit(), 5)).refused == "host busy"
+    assert asyncio.run(asyncio.wait_for(visit(), 5)).refused == "another request to its host is under way"
 
 
 def test_a_visit_that_is_cancelled_gives_its_turn_back() -> None:

@@ -131,7 +131,7 @@ def test_its_own_maximum_age_comes_before_the_price():
             "its host is held: asked to",
         ),
         ({}, {"quiet_until": NOW + 2 * HOUR}, NOW + 2 * HOUR, "quiet hours"),
-        ({}, {"min_interval_s": 21 * HOUR}, NOW + HOUR, "fetched less than the minimum interval ago"),
+        ({}, {"min_interval_s": 21 * HOUR}, NOW + HOUR, "fetched less than 21h ago (politeness.min_interval)"),
     ],
 )
 def test_what_holds_it_back_is_named_and_moves_the_due_time(changes, around, until, reason):

@@ -279,7 +279,9 @@ def test_validators_that_cannot_be_sent_are_not_kept(text):
 
 
 def test_a_host_in_use_by_others_has_not_failed():
-    settled = settle(visit(status=None, refused="host busy", reason="busy", progress=visited(failures=2)), TERMS)
+    settled = settle(
+        visit(status=None, refused="Crawl-delay 600 s", reason="busy", progress=visited(failures=2)), TERMS
+    )
     assert settled.settlement.progress.failures == 2
     assert settled.settlement.source is None
 
