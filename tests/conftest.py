@@ -45,3 +45,11 @@ for name in [name for name in os.environ if name.startswith("RECRAWL_") and not 
 # Compiling on first use makes a first example slow; that says nothing about the code under test.
 settings.register_profile("recrawl", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("recrawl")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled() -> None:
+    """In this process the compiler is waited for: what is measured and compared here is compiled code."""
+    from recrawl.policies import warming
+
+    warming.compiling.finish()

@@ -29,12 +29,11 @@ from recrawl.crawl.readers import Readers
 from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.transport import Transport
-from recrawl.policies.contract import LivePolicy
 from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.policies.remembering import Memory
 from recrawl.policies.split import Split
 from recrawl.policies.trial import Trial
-from recrawl.policies.warming import warm_up
+from recrawl.policies.warming import prepare
 from recrawl.store.base import Batch, Keep, Store
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
@@ -62,18 +61,13 @@ def make_decider(config: Config, store: Store, slots: Slots, now: float, split: 
     slots.restore(store.holds(now))
     decider = new_decider(config, slots, split)
     for policy in decider.memory.policies.values():
-        _warm_up(policy, now)
+        if isinstance(policy, LearnedWhittle):  # the others are not compiled
+            prepare(policy, now, store.count())
     decider.load(store.sources(), store.progress(), store.shared(), now)
     if lifted := decider.drain_lifted():
         store.commit(Batch(progress=lifted))
     _say_what_is_not_used(decider.memory)
     return decider
-
-
-def _warm_up(policy: LivePolicy, now: float) -> None:
-    """Only the learner is compiled."""
-    if isinstance(policy, LearnedWhittle):
-        warm_up(policy, now)
 
 
 def _say_what_is_not_used(memory: Memory) -> None:

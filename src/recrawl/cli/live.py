@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LIVE_S, LINE_S = 0.25, 10.0
 """Seconds between two looks of the live view, and between two plain lines."""
+COMPILING = "compiling, once on this machine: decisions take a little longer meanwhile"
 MARKS = {"new": "+", "changed": "~", "unchanged": "·", "first": "*", "failed": "!", "refused": "x"}
 
 
@@ -63,6 +64,8 @@ def face(*, as_json: bool, quiet: bool) -> Face:
 
 def figures(crawler: Crawler, seconds: float) -> dict[str, Any]:
     """The state of a run in numbers."""
+    from recrawl.policies.warming import compiling
+
     tally, purse = crawler.tally, crawler.purse
     return {
         "seconds": round(seconds, 3),
@@ -82,6 +85,7 @@ def figures(crawler: Crawler, seconds: float) -> dict[str, Any]:
         "price": None if tally.price != tally.price else tally.price,
         "in_flight": tally.in_flight,
         "trouble": tally.trouble,
+        "compiling": compiling.under_way,
     }
 
 
@@ -173,6 +177,7 @@ class PlainLines(_Timed):
             f"{now['new_items']} new, {now['changed']} changed, {now['failed']} failed, "
             f"captured {now['captured']:.4g} ({now['per_fetch']:.3g} per request), price {price}"
         )
+        text += f"; {COMPILING}" if now["compiling"] else ""
         return f"{text}; nothing is fetched: {now['trouble']}" if now["trouble"] else text
 
 
@@ -222,6 +227,8 @@ class LiveView(_Timed):
         if errors:
             parts.append(Text("errors", style="bold"))
             parts.extend(errors)
+        if figures(crawler, 0.0)["compiling"]:
+            parts.append(Text(COMPILING))
         trouble = crawler.tally.trouble
         if trouble:
             parts.append(Text(f"nothing is fetched: {trouble}", style="bold dark_orange"))

@@ -136,7 +136,7 @@ def _advise(store: Store, once: bool, show: Face) -> None:
 @contextmanager
 def _patience() -> Iterator[None]:
     """Say what takes so long, if it does: on a new machine the kernels are compiled."""
-    words = "compiling, once on this machine: a minute or two …"
+    words = "compiling, once on this machine: half a minute or so …"
     timer = threading.Timer(PATIENCE_S, lambda: click.echo(words, err=True))
     timer.daemon = True
     timer.start()

@@ -20,8 +20,10 @@ from recrawl.crawl.intents import Terms
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.ranking import Ranking
 from recrawl.policies.contract import LivePolicy
+from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.policies.remembering import Memory
 from recrawl.policies.split import Split
+from recrawl.policies.warming import go_on
 from recrawl.store.base import Progress, Source
 
 FLOOR_ROUNDS = 200.0
@@ -72,10 +74,12 @@ def recall(
     """The policy as it stands in a store, for some sources: what a crawler that began now would think of them.
 
     `config` are the settings in force (:func:`recrawl.crawl.settings_note.in_force`), `shared` the record of the
-    catalogue as a whole (:func:`recrawl.cluster.board.common_record`). Nothing is claimed, compiled
-    ahead or written, and nobody waits for the crawler. That somebody asked for a crawl at once is not considered.
+    catalogue as a whole (:func:`recrawl.cluster.board.common_record`). Nothing is claimed or written, and nobody
+    waits for the crawler or the compiler. That somebody asked for a crawl at once is not considered.
     """
     decider = new_decider(config, Slots(config.politeness, now, random.Random(0)))
     unasked = [msgspec.structs.replace(source, wanted=0.0) if source.wanted else source for source in sources]
+    if isinstance(decider.policy, LearnedWhittle):
+        go_on(decider.policy, now, len(unasked))
     decider.load(unasked, map(copy, progress), shared, now)
     return decider.ranking()

@@ -1,0 +1,188 @@
+"""Compiled functions in the interpreter, for as long as they are not compiled.
+
+Compiling all that the live program runs takes half a minute, once on a machine. The very same functions are plain
+Python too, some hundred times slower, which a catalogue of thousands of sources hardly notices: so a program that must
+begin at once runs them as they are written (`begin`) while somebody else fills the cache of compiled code, and goes
+over to it function by function (`look_again`, `end`). There is one formula, one policy and one state all the time.
+
+A function is interpreted with all it calls, so that compiled code never meets the types of the interpreter. Where
+Python would raise (`math.exp` of a large number) and compiled code gives inf or NaN, so does this. Single precision is
+rounded a little otherwise: results agree to about seven digits.
+
+What it touches of numba: the class of a dispatcher, its `py_func` and its compiler. Nothing is touched before `begin`
+and after `end`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+ROOMS = ("recrawl.kernels.", "recrawl.learning.", "recrawl.scheduling.", "recrawl.policies.")
+"""Whose functions the live program runs."""
+
+
+class NotCompiledError(Exception):
+    """A function is not in the cache of compiled code."""
+
+
+class _Unwilling:
+    """The compiler of a function that is not to wait for it."""
+
+    def __init__(self, compiler: Any) -> None:
+        self.compiler = compiler
+
+    def compile(self, args: Any, return_type: Any) -> Any:
+        if _here.asking:
+            raise NotCompiledError
+        return self.compiler.compile(args, return_type)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.compiler, name)
+
+
+class _Patient(CPUDispatcher):
+    """A compiled function that is interpreted if it would have to be compiled first."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if _here.depth:
+            return _plain(self)(*args, **named)
+        if self not in _missing:
+            _here.asking = True
+            try:
+                return super().__call__(*args, **named)
+            except NotCompiledError:
+                _missing.add(self)
+            finally:
+                _here.asking = False
+        with _quiet:
+            _quiet.busy += 1
+        _here.depth = 1
+        try:
+            with np.errstate(all="ignore"):
+                return _unboxed(_plain(self)(*args, **named))
+        finally:
+            _here.depth = 0
+            with _quiet:
+                _quiet.busy -= 1
+                _quiet.notify_all()
+
+
+class _Here(threading.local):
+    """Of one thread: whether it asks for compiled code alone, and whether it is inside an interpreted function."""
+
+    asking = False
+    depth = 0
+
+
+class _Quiet(threading.Condition):
+    """How many threads are inside an interpreted function."""
+
+    busy = 0
+
+
+_here, _quiet = _Here(), _Quiet()
+_missing: set[Any] = set()
+_twins: dict[Any, Callable[..., Any]] = {}
+_scopes: dict[str, dict[str, Any]] = {}
+
+
+def begin() -> None:
+    """From now on no function of the live program waits for the compiler."""
+    for function in _functions(CPUDispatcher):
+        function._compiler = _Unwilling(function._compiler)
+        function.__class__ = _Patient
+
+
+def missing() -> bool:
+    """Whether any function was interpreted since `begin` or `look_again`."""
+    return bool(_missing)
+
+
+def look_again() -> None:
+    """More may have been compiled meanwhile."""
+    _missing.clear()
+
+
+def end() -> None:
+    """From now on all is compiled, whatever it takes; waits until no thread is inside an interpreted function."""
+    with _quiet:
+        _quiet.wait_for(lambda: not _quiet.busy)
+        for function in _functions(_Patient):
+            function._compiler = function._compiler.compiler
+            function.__class__ = CPUDispatcher
+        _missing.clear()
+        _twins.clear()
+        _scopes.clear()
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept, or some of it."""
+    return Path(_functions(CPUDispatcher)[0].stats.cache_path)
+
+
+def _functions(kind: type) -> list[Any]:
+    """All there are of a kind."""
+    rooms = [module for name, module in list(sys.modules.items()) if name.startswith(ROOMS)]
+    everything = [each for module in rooms for each in list(vars(module).values()) if type(each) is kind]
+    return list({id(each): each for each in everything}.values())
+
+
+def _plain(function: Any) -> Callable[..., Any]:
+    """A function as it is written, but for the mathematics that raises."""
+    twin = _twins.get(function)
+    if twin is None:
+        written = function.py_func
+        scope = _scopes.get(written.__module__)
+        if scope is None:
+            scope = _scopes[written.__module__] = {**written.__globals__, "math": LENIENT}
+        twin = FunctionType(written.__code__, scope, written.__name__, written.__defaults__, written.__closure__)
+        _twins[function] = twin
+    return twin
+
+
+def _unboxed(result: Any) -> Any:
+    """Numbers as compiled code hands them out."""
+    if isinstance(result, np.generic):
+        return result.item()
+    if isinstance(result, tuple):
+        parts = map(_unboxed, result)
+        return type(result)._make(parts) if hasattr(result, "_make") else tuple(parts)
+    return result
+
+
+def _lenient(name: str) -> Callable[[float], float]:
+    """A function of mathematics that gives inf or NaN where Python's own raises."""
+    strict, other = getattr(math, name), getattr(np, name, lambda number: math.inf)
+
+    def function(number: float) -> float:
+        try:
+            return strict(number)
+        except (OverflowError, ValueError):
+            return float(other(number))
+
+    return function
+
+
+def _whole(strict: Callable[[float], int]) -> Callable[[float], int]:
+    """Rounding to a whole number; what does not fit is the least there is, as on most processors."""
+
+    def function(number: float) -> int:
+        return strict(number) if LEAST <= number < -LEAST else LEAST
+
+    return function
+
+
+LEAST = -(2**63)
+CURVES = ("exp", "expm1", "lgamma", "log", "log1p", "log2", "sqrt")
+LENIENT = SimpleNamespace(
+    **vars(math) | {name: _lenient(name) for name in CURVES} | {"floor": _whole(math.floor), "ceil": _whole(math.ceil)}
+)

@@ -1,0 +1,115 @@
+"""Compiling in another process: who begins it, who ends it, and what happens if it does not get through."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from recrawl.kernels import interpreted
+from recrawl.policies import warming
+from recrawl.policies.learned_whittle import LearnedWhittle
+
+NOW = 1.8e9
+FIRST_START = """
+import sys
+from recrawl import Scheduler
+from recrawl.policies.warming import compiling
+with Scheduler(sys.argv[1], budget="10/s", burst=10) as scheduler:
+    scheduler.add("https://a.example/feed")
+    while not (keys := scheduler.due()):
+        pass
+    crawl = scheduler.report(keys[0], published=[1.7e9, 1.8e9])
+    print(keys[0], compiling.under_way, compiling.done)
+"""
+A_CHILD = "import sys; from recrawl.policies import warming; print(1, flush=True); warming._end_with(int(sys.argv[1]))"
+A_PARENT = f"""
+import os, subprocess, sys
+subprocess.run([sys.executable, "-c", {A_CHILD!r}, str(os.getpid())], start_new_session=True)
+"""
+
+
+@pytest.fixture
+def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[warming.Compiling]:
+    """Of a process in which nothing is compiled."""
+    fresh = warming.Compiling()
+    monkeypatch.setattr(warming, "compiling", fresh)
+    fresh.patient()
+    interpreted._missing.update(interpreted._functions(interpreted._Patient))
+    yield fresh
+    fresh.finish()
+
+
+def seen_through(compiling: warming.Compiling) -> list[str]:
+    """Begin it and wait for its end; what was logged."""
+    with structlog.testing.capture_logs() as logged:
+        compiling.begin(LearnedWhittle(), NOW)
+        assert compiling._thread is not None
+        compiling._thread.join()
+    return [each["event"] for each in logged]
+
+
+def test_nobody_is_asked_to_compile_what_is_there(compiling: warming.Compiling) -> None:
+    interpreted.look_again()
+    compiling.begin(LearnedWhittle(), NOW)
+    assert not compiling.under_way
+
+
+def test_once_it_is_compiled_nothing_is_interpreted(
+    compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming, "CHILD", "pass")
+    assert seen_through(compiling) == []
+    assert compiling.done
+    assert not compiling.under_way
+    assert not interpreted._functions(interpreted._Patient)
+
+
+def test_a_process_that_is_killed_is_started_again_and_then_done_without(
+    compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    killed = f"import os; open({str(tmp_path / 'tries')!r}, 'a').write('x'); os.kill(os.getpid(), 9)"
+    monkeypatch.setattr(warming, "CHILD", killed)
+    assert len(seen_through(compiling)) == 1
+    assert (tmp_path / "tries").read_text() == "x" * warming.TRIES
+    assert compiling.done
+
+
+def test_with_very_many_sources_the_compiler_is_waited_for(compiling: warming.Compiling) -> None:
+    warming.prepare(LearnedWhittle(), NOW, warming.INTERPRETED_UP_TO + 1)
+    assert compiling.done
+    assert not interpreted.missing()
+
+
+def test_who_only_looks_has_it_compiled_if_it_looks_for_long(
+    compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warming, "CHILD", "pass")
+    warming.go_on(LearnedWhittle(), NOW, 1)
+    assert not compiling.under_way
+    compiling._since -= 2 * warming.LASTING_S
+    warming.go_on(LearnedWhittle(), NOW, 1)
+    assert compiling._thread is not None
+    compiling._thread.join()
+    assert compiling.done
+
+
+def test_the_process_that_compiles_ends_with_the_one_it_works_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", A_PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "1\n"
+        parent.kill()
+        parent.stdout.read()  # ends when the last process that writes there has
+
+
+def test_with_nothing_compiled_a_key_is_handed_out_before_the_compiling_is_done(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", FIRST_START, str(tmp_path / "recrawl.db")]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["https://a.example/feed", "True", "False"]
+    assert ran.stderr == ""
