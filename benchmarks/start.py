@@ -5,7 +5,12 @@ record of a few visits. A server of a few lines answers on all of them. Measured
 the process to its first request, less the wait that politeness and the empty bucket ask for after every restart (the
 larger of the delay and the time of one token); memory; processor time while it crawls at the given budget.
 
+With `--first` it is the very first start instead, of a catalogue never crawled, with nothing compiled: each run has an
+empty folder for compiled code. Measured: seconds to the first request, to the end of the compiling, and the longest
+time between two looks of the event loop until a little later; then the same once more, compiled.
+
 Run: python -m benchmarks.start [--sources N] [--budget 60/min] [--seconds S]
+     python -m benchmarks.start --first [--sources 300] [--runs 3]
 """
 
 from __future__ import annotations
@@ -178,13 +183,93 @@ async def bench(sources: int, budget: str, seconds: float) -> None:
         shutil.rmtree(folder)
 
 
+GAPS = """
+import asyncio, time
+from recrawl.cli import main
+from recrawl.crawl.pipeline import Crawler
+from recrawl.policies.warming import compiling
+run = Crawler.run
+async def watch():
+    longest, last, left = 0.0, time.perf_counter(), AFTER_S
+    while left > 0.0:
+        await asyncio.sleep(0.005)
+        now = time.perf_counter()
+        longest, last, left = max(longest, now - last), now, left - (now - last if compiling.done else 0.0)
+    print("GAP", longest, flush=True)
+async def watched(*given, **named):
+    watching = asyncio.create_task(watch())
+    await run(*given, **named)
+Crawler.run = watched
+main()
+"""
+"""`recrawl`, which says how long its event loop stood still at most."""
+AFTER_S = 3.0
+"""How long after the compiling that is looked at."""
+
+
+class First(NamedTuple):
+    """Of one first start: seconds to the first request and to the end of the compiling, and the longest stall."""
+
+    first_s: float
+    compiled_s: float
+    gap_s: float
+
+
+async def first_start(folder: Path, server: Server, cache: Path) -> First:
+    command = [sys.executable, "-c", GAPS.replace("AFTER_S", str(AFTER_S)), "run", "--json"]
+    server.first, began = 0.0, time.perf_counter()
+    with open(folder / "output.txt", "wb") as output:
+        child = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=output, env=os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        )
+    try:
+        while "GAP" not in (told := (folder / "output.txt").read_text()):
+            if child.poll() is not None:
+                sys.exit(f"it ended:\n{told[-2000:]}")
+            await asyncio.sleep(0.02)
+        return First(
+            server.first - began, time.perf_counter() - began - AFTER_S, float(told.split("GAP")[1].split()[0])
+        )
+    finally:
+        child.terminate()
+        child.wait()
+
+
+async def bench_first(sources: int, budget: str, runs: int) -> None:
+    server = Server()
+    listening = await asyncio.start_server(server.answer, "0.0.0.0", 0)
+    port = listening.sockets[0].getsockname()[1]
+    for _ in range(runs):
+        folder = Path(tempfile.mkdtemp(prefix="recrawl-first-"))
+        try:
+            (folder / "recrawl.toml").write_text(f'budget = "{budget}"\n[fetch]\nallow_private = true\n')
+            for compiled in (False, True):
+                (folder / "recrawl.db").unlink(missing_ok=True)
+                store = SqliteStore(folder / "recrawl.db")
+                store.add([Source(url=url_of(number, port), kind="feed") for number in range(sources)])
+                store.close()
+                cost = await first_start(folder, server, folder / "compiled")
+                words = "compiled" if compiled else f"nothing compiled, compiled after {cost.compiled_s:.0f} s"
+                print(
+                    f"{words}: first request after {cost.first_s:.1f} s, longest stall {cost.gap_s:.2f} s", flush=True
+                )
+        finally:
+            shutil.rmtree(folder)
+    listening.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sources", type=int, default=100_000)
+    parser.add_argument("--first", action="store_true", help="the very first start, with nothing compiled")
+    parser.add_argument("--runs", type=int, default=3, help="of first starts")
+    parser.add_argument("--sources", type=int, help="100000; 300 with --first")
     parser.add_argument("--budget", default="60/min")
     parser.add_argument("--seconds", type=float, default=30.0)
     options = parser.parse_args()
-    asyncio.run(bench(options.sources, options.budget, options.seconds))
+    if options.first:
+        asyncio.run(bench_first(options.sources or 300, options.budget, options.runs))
+    else:
+        asyncio.run(bench(options.sources or 100_000, options.budget, options.seconds))
 
 
 if __name__ == "__main__":
