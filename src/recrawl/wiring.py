@@ -7,12 +7,14 @@ import os
 import random
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
 from recrawl.config.live_policies import live_policy
+from recrawl.crawl import budget_note
 from recrawl.crawl.allowance import Allotment
 from recrawl.crawl.borders import Borders
 from recrawl.crawl.causes import Causes
@@ -93,9 +95,10 @@ def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
     return Outlets(store, wanted, clock)
 
 
-def make_budget(config: Config) -> Allotment:
-    """What may be spent, for as long as the program runs."""
-    return Allotment(config.budget_per_s, config.burst_requests)
+def make_budget(config: Config, per_second: float | None = None) -> Allotment:
+    """What may be spent, for as long as the program runs; by another budget than that of the settings, if given."""
+    rate = config.budget_per_s if per_second is None else per_second
+    return Allotment(rate, float(config.burst) if config.burst else max(1.0, rate))
 
 
 def make_tempo(config: Config) -> Tempo:
@@ -133,6 +136,11 @@ def make_crawler(
     slots = Slots(config.politeness, timer.now(), random.Random(), Causes.of(config))
     decider = make_decider(config, store, slots, timer.now(), split)
     budget = None if allotted else make_budget(config)
+    changeable = budget is not None and split is None  # a trial splits the budget itself
+    if budget is not None and changeable:
+        budget_note.begin(store, owner(), budget.per_second)
+    elif not allotted:
+        budget_note.forget(store)
     purse = Purse(budget, timer)
     gate = GatedTransport(transport or HttpTransport(config.fetch, timer), budget, timer)
     courier = Courier(
@@ -159,6 +167,7 @@ def make_crawler(
         reading=Reading(config.pages.keep_text_bytes, config.hints),
         revision=revision,
         keep=Keep.of(config.retention) if sweeps else None,
+        budgets=partial(make_budget, config) if changeable else None,
     )
 
 

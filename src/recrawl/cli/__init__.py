@@ -39,6 +39,8 @@ COMMANDS = {
     "doctor": "recrawl.cli.doctor",
     "config": "recrawl.cli.config",
     "run": "recrawl.cli.run_",
+    "crawl": "recrawl.cli.crawl_",
+    "budget": "recrawl.cli.budget",
     "compare": "recrawl.cli.compare",
     "serve": "recrawl.cli.serve",
     "cluster": "recrawl.cli.cluster",

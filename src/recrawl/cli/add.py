@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recrawl.cli.options import described, opened_store, settings, source_options, store_options
+
+if TYPE_CHECKING:
+    from recrawl.config import Config
+    from recrawl.crawl.site_look import Look
+    from recrawl.store.base import Store
+
+PAGES = {"kind", "select", "digest", "ignore", "ignore_text", "ignore_noise"}
+"""Whoever says one of these knows what it is."""
 
 
 @click.command(name="add", short_help="Add sources: feeds, sitemaps, pages.")
@@ -16,20 +25,69 @@ from recrawl.cli.options import described, opened_store, settings, source_option
 @click.option("--as-is", is_flag=True, help="Take the addresses as they are: do not look for feeds and sitemaps.")
 @store_options
 def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> int:
-    """Add sources to the catalogue by their addresses; what each is, is found out on its first fetch.
+    """Add sources to the catalogue by their addresses. A missing https:// is understood.
 
-    A missing https:// is understood. What is there already is reported, and left as it is unless --update is given.
+    The address of a site is looked at once: the feed it advertises is added in its place, or its sitemap, and what was
+    taken is said. With --as-is nothing is fetched; nor is it where --kind or --select say what it is. What is there
+    already is reported, and left as it is unless --update is given.
     """
     from recrawl.cli.catalogue import complain, take_in
     from recrawl.cli.listing import Entry
 
-    fields = described(given)
-    with opened_store(settings(), create=True) as store:
-        taken = take_in(store, [Entry(place, url) for place, url in enumerate(urls, 1)], fields, update)
+    fields, config = described(given), settings()
+    with opened_store(config, create=True) as store:
+        found = {} if as_is or PAGES.intersection(fields) else _looked_at(store, config, urls, fields)
+        entries = [Entry(place, _taken(url, found)) for place, url in enumerate(urls, 1)]
+        taken = take_in(store, entries, fields, update)
+    from_where = {look.url: (asked, look) for asked, look in found.items()}
     for source in taken.added:
-        click.echo(f"added: {source.id} {source.url}")
+        click.echo(f"added: {source.id} {source.url}{_words(source.url, from_where)}")
     for source in taken.known:
-        click.echo(f"{'updated' if update else 'already there'}: {source.id} {source.url}")
+        verb = "updated" if update else "already there"
+        click.echo(f"{verb}: {source.id} {source.url}{_words(source.url, from_where)}")
     if taken.twice:
         click.echo(f"given twice: {taken.twice}")
     return complain(taken, numbered=False)
+
+
+def _looked_at(store: Store, config: Config, urls: Sequence[str], fields: Mapping[str, Any]) -> dict[str, Look]:
+    """What the addresses of sites lead to, by the addresses; those that are there already are not looked at."""
+    from recrawl.crawl.site_look import is_worth_it, look
+    from recrawl.crawl.urls import normalise
+    from recrawl.errors import ParameterError
+
+    wanted = []
+    for url in dict.fromkeys(urls):
+        try:
+            address = normalise(url)
+        except ParameterError:
+            continue
+        if is_worth_it(address, config) and store.source(address) is None:
+            wanted.append(address)
+    return look(wanted, config, store.robots, fields.get("headers"), fields.get("robots"))
+
+
+def _taken(url: str, found: Mapping[str, Look]) -> str:
+    """The address to add for one that was given."""
+    from recrawl.crawl.urls import normalise
+    from recrawl.errors import ParameterError
+
+    try:
+        look = found.get(normalise(url))
+    except ParameterError:
+        return url  # refused where it is taken in
+    return url if look is None else look.url
+
+
+def _words(url: str, found: Mapping[str, tuple[str, Look]]) -> str:
+    """What a look at an address showed, to be said behind it."""
+    from recrawl.crawl.text import clean, visible
+
+    if url not in found:
+        return ""
+    asked, look = found[url]
+    if look.trouble:
+        return f" as it is: it could not be looked at ({clean(look.trouble, 200)})"
+    what = f" (the {look.kind} of {visible(asked)})" if look.url != asked else ""
+    label = "also advertised" if what else "it advertises"
+    return what + "".join(f"\n  {label}: {visible(other)}" for other in look.others)

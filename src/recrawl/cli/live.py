@@ -73,7 +73,7 @@ def figures(crawler: Crawler, seconds: float) -> dict[str, Any]:
         "requests": tally.requests,
         "spent": round(purse.spent, 6),
         "budget_per_s": purse.per_second,
-        "budget_used": round(purse.spent / max(purse.per_second * seconds, 1e-9), 4),
+        "budget_used": round(purse.spent / max(purse.earned(), 1e-9), 4),
         "crawls": tally.crawls,
         "new_items": tally.new,
         "changed": tally.changed,
@@ -250,7 +250,7 @@ class LiveView(_Timed):
             ("per request", f"{now['per_fetch']:.3g}"),
             ("price", "–" if now["price"] is None else f"{now['price']:.3g}"),
         )
-        return Figures(f"recrawl at {self.budget}", cells)
+        return Figures(f"recrawl at {show_rate(now['budget_per_s'])}", cells)
 
     def _latest(self, crawler: Crawler) -> Group:
         from rich.console import Group

@@ -44,10 +44,10 @@ class Allowance:
         self._changed = asyncio.Event()
         self._queue = asyncio.Lock()
 
-    def allot(self, allotment: Allotment) -> None:
-        """From now on this is allowed, and nothing else."""
+    def allot(self, allotment: Allotment, *, standing: bool = False) -> None:
+        """From now on this is allowed, and nothing else; `standing`: as what stood from the start."""
         self._bucket.allot(allotment.per_second, allotment.burst, self._clock.now(), allotment.until)
-        self._standing, self._allotment = False, allotment
+        self._standing, self._allotment = standing, allotment
         self._changed.set()
         self._changed = asyncio.Event()
 

@@ -11,7 +11,7 @@ anew.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 import msgspec
@@ -210,6 +210,14 @@ class Decider:
         own = (self._own_hold(number) for number in self._roster.numbers.values())
         hosts = (self.slots.free_at(key) for key in (self._roster.urls if self._alone else self._keys))
         return [until for until in (*own, *hosts) if now < until < math.inf]
+
+    def only(self, ids: Collection[int]) -> set[int]:
+        """Fetch these alone, by the store's ids, and none twice; the policy's numbers of those that are active."""
+        self.once = True
+        others = [number for id, number in self._roster.numbers.items() if id not in ids]
+        self._done.update(others)
+        self._hold_back(np.array(others, np.int64))
+        return {number for id, number in self._roster.numbers.items() if id in ids and self._roster.active(number)}
 
     def ready(self, now: float) -> set[int]:
         """The policy's numbers of all sources that nothing of their own holds back."""

@@ -20,9 +20,9 @@ class GatedTransport:
         self._inside = inside
         self._allowance = Allowance(budget, clock)
 
-    def allot(self, allotment: Allotment) -> None:
+    def allot(self, allotment: Allotment, *, standing: bool = False) -> None:
         """From now on so many may leave, and no more."""
-        self._allowance.allot(allotment)
+        self._allowance.allot(allotment, standing=standing)
 
     async def fetch(self, request: Request) -> Response:
         """Wait for the turn, then send it."""

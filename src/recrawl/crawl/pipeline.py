@@ -10,9 +10,13 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from collections.abc import Callable, Collection
+
+import structlog
 
 from recrawl.clock import Clock
 from recrawl.config import quiet_until
+from recrawl.crawl import budget_note
 from recrawl.crawl.allowance import Allotment, either
 from recrawl.crawl.clerk import Clerk
 from recrawl.crawl.courier import Courier
@@ -29,9 +33,11 @@ from recrawl.crawl.tally import Tally
 from recrawl.crawl.tasks import Tasks
 from recrawl.crawl.tempo import Tempo
 from recrawl.crawl.visiting import Reading, Visitor
+from recrawl.errors import StoreError
 from recrawl.policies.contract import Pooling
 from recrawl.policies.surveying import Survey
 from recrawl.store.base import Keep, Settlement, Store
+from recrawl.units import show_rate
 
 LAUNCH_S = 0.004
 """Least time between two rounds of choosing: rounds serve many visits at once."""
@@ -50,7 +56,12 @@ ONCE_PATIENCE_S = 60.0
 
 
 class Crawler:
-    """The running program. `run` returns when it is told to stop, or at its end time, with everything stored."""
+    """The running program. `run` returns when it is told to stop, or at its end time, with everything stored.
+
+    Parameters
+        budgets: what may be spent if somebody asks for another budget, per second, while it runs (`budget_note`);
+            None if it takes none
+    """
 
     def __init__(
         self,
@@ -67,14 +78,16 @@ class Crawler:
         reading: Reading | None = None,
         revision: int = 0,
         keep: Keep | None = None,
+        budgets: Callable[[float], Allotment] | None = None,
     ) -> None:
         self.tally, self.courier, self.purse = Tally(), courier, purse
         self._decider, self._clock, self._outlets, self._gate = decider, clock, outlets, gate
-        self._tempo = tempo or Tempo()
+        self._tempo, self._budgets = tempo or Tempo(), budgets
         self._stopping, self._room = asyncio.Event(), asyncio.Event()
         self._under_way: Counter[int] = Counter()
         self._visits, self._must_end = Tasks(), Tasks(told=self._room.set)
         self._left: set[int] | None = None
+        self._log = structlog.get_logger("recrawl")
         self._clerk = Clerk(store, clock, self.tally, self._stopping)
         self._visitor = Visitor(courier, readers, purse, clock, reading or Reading())
         self._registrar = Registrar(
@@ -103,19 +116,23 @@ class Crawler:
 
     # -- life
 
-    async def run(self, until: float = math.inf, *, once: bool = False) -> None:
-        """Crawl until told to stop, until a time, or, with `once`, until every source has had its turn."""
-        if once:
+    async def run(self, until: float = math.inf, *, once: bool = False, only: Collection[int] | None = None) -> None:
+        """Crawl until told to stop, until a time, or, with `once`, until every source has had its turn.
+
+        With `only`, ids in the store, until these have had theirs, and nothing else.
+        """
+        if only is not None:
+            self._left = self._decider.only(only)
+        elif once:
             self._decider.once = True
             self._left = self._decider.ready(self._clock.now())
         await self._outlets.open()
         settling = asyncio.create_task(self._registrar.run())
         telling = asyncio.create_task(self._outlets.run())
         duties = self._duties
-        watching = self._follower.watch(self._tempo.watch_s)
-        others = [
-            asyncio.create_task(each) for each in (watching, duties.listen(), duties.keep_accounts(), duties.tidy())
-        ]
+        watching = (self._follower.watch(self._tempo.watch_s), self._follow_budget())
+        chores = (*watching, duties.listen(), duties.keep_accounts(), duties.tidy())
+        others = [asyncio.create_task(each) for each in chores]
         try:
             await self._launch_for_ever(until, [settling, *others])
             # Visits given up after this were never settled, and will be made again.
@@ -166,10 +183,27 @@ class Crawler:
 
         From then on nothing new is chosen, and what waits to be sent waits for the next allotment.
         """
-        allotment = Allotment(per_second, burst, until)
-        self.purse.allot(allotment)
-        self._gate.allot(allotment)
+        self._allot(Allotment(per_second, burst, until), standing=False)
+
+    def _allot(self, allotment: Allotment, *, standing: bool) -> None:
+        self.purse.allot(allotment, standing=standing)
+        self._gate.allot(allotment, standing=standing)
         self._room.set()
+
+    async def _follow_budget(self) -> None:
+        """Take over the budget that somebody asks for."""
+        while True:
+            await self._clock.sleep(self._tempo.watch_s)
+            if self._budgets is None:
+                continue
+            try:
+                note = await self._clerk.ask(budget_note.read)
+            except StoreError as error:
+                self._log.warning("the budget asked for could not be read", reason=str(error))
+                continue
+            if note is not None and note.per_second != self.purse.per_second:
+                self._allot(self._budgets(note.per_second), standing=True)
+                self._log.info("another budget from now on", budget=show_rate(note.per_second))
 
     async def refresh(self) -> None:
         """Follow edits of the catalogue now; afterwards nothing new is started for a source that was removed."""

@@ -14,13 +14,19 @@ class Purse:
     """An allowance, and a count of what was spent. With `None` there is nothing before the first allotment."""
 
     def __init__(self, budget: Allotment | None, clock: Clock) -> None:
-        self._allowance = Allowance(budget, clock)
+        self._allowance, self._clock = Allowance(budget, clock), clock
+        self._earned, self._since = 0.0, clock.now()
         self.spent = 0.0
         self.waiting = 0
 
-    def allot(self, allotment: Allotment) -> None:
+    def allot(self, allotment: Allotment, *, standing: bool = False) -> None:
         """From now on this may be spent, and nothing else."""
-        self._allowance.allot(allotment)
+        self._earned, self._since = self.earned(), self._clock.now()
+        self._allowance.allot(allotment, standing=standing)
+
+    def earned(self) -> float:
+        """Tokens that came in so far, at the rates that held."""
+        return self._earned + self.per_second * max(self._clock.now() - self._since, 0.0)
 
     @property
     def allotment(self) -> Allotment:

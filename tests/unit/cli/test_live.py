@@ -14,7 +14,7 @@ from recrawl.store.sqlite import SqliteStore
 
 
 def crawler(**counts):
-    return SimpleNamespace(tally=Tally(**counts), purse=SimpleNamespace(spent=0.0, per_second=1.0))
+    return SimpleNamespace(tally=Tally(**counts), purse=SimpleNamespace(spent=0.0, per_second=1.0, earned=lambda: 0.0))
 
 
 def drawn(view, crawler):

@@ -1,0 +1,200 @@
+"""What the address of a site leads to: the feed it advertises, its sitemap, or the page itself.
+
+One look, before a source is added: robots.txt, which is obeyed, and the page; a third request for the usual place of a
+sitemap where neither names anything. Private addresses are refused as in a run, time and size are bounded, and whatever
+goes wrong is no error: the address is then taken as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from urllib.parse import urlsplit
+
+import msgspec
+
+from recrawl.clock import SystemClock
+from recrawl.config import Config, Politeness
+from recrawl.crawl.addresses import host_refusal
+from recrawl.crawl.courier import Courier
+from recrawl.crawl.findings import Findings, UnreadableError
+from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.politeness import Slots
+from recrawl.crawl.readers import Readers
+from recrawl.crawl.reading import Document
+from recrawl.crawl.robots import RobotsCache
+from recrawl.crawl.urls import host, normalise, origin
+from recrawl.errors import ParameterError
+from recrawl.store.base import Robots, SourceKind
+
+PATIENCE_S = 10.0
+"""For everything that is looked at for one address."""
+AT_ONCE = 8
+"""Addresses looked at at a time."""
+MOST_OTHERS = 10
+NO_NAMES = (".example", ".invalid", ".test", ".localhost")
+"""Under these nobody is [RFC 6761, 6]."""
+_TELLING = re.compile(
+    r"\.(?:xml|rss|atom|rdf|json|pdf|txt|csv)(?:\.gz)?$|/(?:feeds?|rss2?|atom)/?$|/sitemap[^/]*$", re.IGNORECASE
+)
+_COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a look at an address.
+
+    Parameters
+        url: what to add
+        kind: what it is, where that is known; "auto" otherwise
+        others: what else is advertised
+        trouble: why it could not be looked at, in words
+    """
+
+    url: str
+    kind: SourceKind = "auto"
+    others: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+def is_worth_it(url: str, config: Config) -> bool:
+    """Whether the address may be a site's: what names a document by its ending, or cannot be reached, is not."""
+    name = host(url).rstrip(".").lower()
+    if not config.fetch.allow_private and host_refusal(name):
+        return False
+    return not name.endswith(NO_NAMES) and not _TELLING.search(urlsplit(url).path)
+
+
+def look(
+    urls: Sequence[str],
+    config: Config,
+    stored: Callable[[str], Robots | None],
+    headers: Mapping[str, str] | None = None,
+    robots: bool | None = None,
+) -> dict[str, Look]:
+    """Look at addresses, normalised ones, side by side.
+
+    Parameters
+        stored: the copy of a robots.txt that somebody has
+        headers: for the origins of the addresses
+        robots: whether robots.txt is obeyed; by default as the settings say
+    """
+    return asyncio.run(_look(urls, config, stored, dict(headers or {}), robots)) if urls else {}
+
+
+async def _look(
+    urls: Sequence[str],
+    config: Config,
+    stored: Callable[[str], Robots | None],
+    headers: Mapping[str, str],
+    robots: bool | None,
+) -> dict[str, Look]:
+    looker = _Looker(config, stored, headers, config.politeness.robots if robots is None else robots)
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def one(url: str) -> Look:
+        async with turns:
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    return await looker.look(url)
+            except TimeoutError:
+                return Look(url=url, trouble=f"no answer within {PATIENCE_S:g} s")
+
+    try:
+        return dict(zip(urls, await asyncio.gather(*map(one, urls)), strict=True))
+    finally:
+        await looker.close()
+
+
+class _Free:
+    """Nobody's budget: a look is a handful of requests, asked for by a person."""
+
+    async def pay(self) -> None:
+        """Nothing."""
+
+    def give_back(self, amount: float) -> None:
+        """Nothing."""
+
+
+class _Looker:
+    def __init__(
+        self, config: Config, stored: Callable[[str], Robots | None], headers: Mapping[str, str], robots: bool
+    ) -> None:
+        self._clock, self._readers = SystemClock(), Readers()
+        fetching = msgspec.structs.replace(config.fetch, timeout="8s", idle_timeout="5s")
+        self._cache = RobotsCache(fetching.user_agent, stored)
+        self._allow_private, self._headers, self._obeys = fetching.allow_private, headers, robots
+        slots = Slots(Politeness(delay="0s"), self._clock.now(), Random())
+        transport = HttpTransport(fetching, self._clock)
+        self._courier = Courier(transport, self._cache, slots, _Free(), self._clock, fetching)
+
+    async def close(self) -> None:
+        await self._readers.close()
+        await self._courier.close()
+
+    async def look(self, url: str) -> Look:
+        found, where = await self._read(url)
+        if isinstance(found, str):
+            return Look(url=url, trouble=found)
+        if found.kind != "page":
+            return Look(url=url, kind=found.kind)
+        feeds = [feed for feed in map(self._usable, found.advertises) if feed]
+        return _feed_of(url, where, feeds) or await self._sitemap_of(url, where) or Look(url=url, others=tuple(feeds))
+
+    async def _read(self, url: str) -> tuple[Findings | str, str]:
+        """What is there, or why nothing is, and where it was in the end."""
+        delivery = await self._courier.visit(url, self._headers, robots=self._obeys)
+        response = delivery.response
+        if response is None or response.status >= 400:
+            why = delivery.refused or delivery.error or (f"HTTP status {response.status}" if response else "no answer")
+            return why, delivery.final_url
+        document = Document(
+            url=delivery.final_url,
+            body=response.body,
+            now=self._clock.now(),
+            content_type=response.headers.get("content-type", ""),
+            headers=response.headers,
+        )
+        try:
+            return await self._readers.read(document), delivery.final_url
+        except UnreadableError as error:
+            return str(error), delivery.final_url
+
+    async def _sitemap_of(self, url: str, where: str) -> Look | None:
+        """The sitemap of a site, if this is its address: by robots.txt, or in the usual place."""
+        if not _is_root(where):
+            return None
+        home = origin(where)
+        rules = self._cache.rules(home, self._clock.now())
+        named = [each for each in map(self._usable, rules.sitemaps if rules else ()) if each]
+        if named:
+            return Look(url=named[0], kind="sitemap", others=tuple(named[1:MOST_OTHERS]))
+        usual = f"{home}/sitemap.xml"
+        found, _ = await self._read(usual)
+        return Look(url=usual, kind="sitemap") if isinstance(found, Findings) and found.kind == "sitemap" else None
+
+    def _usable(self, url: str) -> str:
+        """The address as it would be added; empty for one that may not be fetched."""
+        try:
+            address = normalise(url)
+        except ParameterError:
+            return ""
+        return address if self._allow_private or not host_refusal(host(address)) else ""
+
+
+def _feed_of(url: str, where: str, feeds: Sequence[str]) -> Look | None:
+    """The feed of a site, or of the part of one that lies under the address; a page beside it keeps its own news."""
+    own = [feed for feed in feeds if not _COMMENTS.search(feed)] or list(feeds)
+    if not own or not (_is_root(where) or _lies_under(own[0], where)):
+        return None
+    rest = [feed for feed in feeds if feed != own[0]]
+    return Look(url=own[0], kind="feed", others=tuple(rest[:MOST_OTHERS]))
+
+
+def _is_root(url: str) -> bool:
+    return urlsplit(url).path in ("", "/") and not urlsplit(url).query
+
+
+def _lies_under(feed: str, page: str) -> bool:
+    return origin(feed) == origin(page) and urlsplit(feed).path.startswith(urlsplit(page).path.rstrip("/"))
