@@ -26,6 +26,7 @@ from recrawl.crawl.renaming import NOTE
 from recrawl.crawl.urls import origin
 from recrawl.crawl.validators import usable
 from recrawl.learning.censoring import missed_items
+from recrawl.redaction import without_credentials
 from recrawl.store.base import Crawl, Event, Item, Outcome, Progress, Settlement, Source, Version, item_key, packed
 
 MOVES_BELIEVED = 2
@@ -208,7 +209,7 @@ def change_of(source: Source, version: Version) -> Item:
         source=source.id,
         key=item_key(f"change {version.at!r} {version.digest}"),
         title=source.title,
-        link=source.url,
+        link=without_credentials(source.url),
         summary=added_lines(version.diff),
         first_seen=version.at,
         kind="change",

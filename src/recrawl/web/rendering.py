@@ -55,7 +55,19 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("plain", "address", "http_link", "number", "whole", "percent", "duration", "rate", "moment", "stamp"):
+    for name in (
+        "plain",
+        "told",
+        "address",
+        "http_link",
+        "number",
+        "whole",
+        "percent",
+        "duration",
+        "rate",
+        "moment",
+        "stamp",
+    ):
         made.filters[name] = getattr(words, name)
     made.filters.update(distance=words.distance, ago=words.ago, visible=visible, visible_lines=_visible_lines)
     made.globals.update(version=__version__, crawl_legend=legend())

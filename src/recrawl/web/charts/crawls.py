@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from recrawl.store.base import Crawl
-from recrawl.web.charts.frame import BOTTOM, TOP, Frame, clock_ticks
+from recrawl.web.charts.frame import BOTTOM, RIGHT, TOP, WIDTH, Frame, clock_ticks
 
-HEIGHT = 96.0
+HEIGHT = 104.0
 WORDS = {
     "new": "new items",
     "changed": "changed",
@@ -29,7 +29,8 @@ def crawl_chart(crawls: Sequence[Crawl], now: float) -> Markup | None:
     pad = max((now - start) * 0.03, 1.0)
     frame = Frame("Crawls over time", _story(crawls), start - pad, now + pad, 0.0, 1.0, HEIGHT)
     middle = (TOP + HEIGHT - BOTTOM) / 2
-    frame.parts.append(Markup('<line class="axis" x1="46" x2="468" y1="{0:.1f}" y2="{0:.1f}"/>').format(middle))
+    axis = Markup('<line class="axis" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
+    frame.parts.append(axis.format(frame.left, WIDTH - RIGHT, middle, middle))
     frame.x_ticks(clock_ticks(frame.x0, frame.x1))
     for crawl in sorted(crawls, key=lambda each: each.at):
         frame.parts.append(_mark(crawl, frame.x(crawl.at), middle))

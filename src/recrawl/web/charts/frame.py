@@ -1,4 +1,8 @@
-"""The frame of a chart: scales, ticks and grid, and the few shapes drawn inside it. Lengths are in SVG user units."""
+"""The frame of a chart: scales, ticks and grid, and the few shapes drawn inside it. Lengths are in SVG user units.
+
+Charts shrink with the page, and the style sheet gives them larger letters on a phone. Texts are placed for those: they
+have room there, and more than enough of it elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,9 @@ from markupsafe import Markup, escape
 from recrawl.units import show_duration
 
 WIDTH, HEIGHT = 480.0, 200.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 14.0, 26.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 18.0, 30.0
+LETTER, BOLD_LETTER, ASCENT, DESCENT = 11.0, 12.0, 16.0, 5.0
+"""The room a letter takes at most, across, and above and below its line."""
 _STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000,
             864000, 2592000, 7776000, 31536000)  # fmt: skip
 DAY_S = 86400.0
@@ -32,7 +38,11 @@ class Frame:
     y0: float
     y1: float
     height: float = HEIGHT
+    left: float = LEFT
+    """Where the plot begins: after the numbers of its axis."""
     parts: list[Markup] = field(default_factory=list)
+    labels: list[tuple[float, float, float, float]] = field(default_factory=list)
+    """Boxes of the labels so far: left, top, right, bottom."""
 
     def __post_init__(self) -> None:
         if not self.x1 > self.x0:
@@ -43,7 +53,7 @@ class Frame:
     def x(self, value: float) -> float:
         """Where a value lies from the left; outside values lie at the edge."""
         share = (min(max(value, self.x0), self.x1) - self.x0) / (self.x1 - self.x0)
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
+        return self.left + share * (WIDTH - self.left - RIGHT)
 
     def y(self, value: float) -> float:
         """Where a value lies from the top."""
@@ -75,7 +85,7 @@ class Frame:
         y = self.y(value)
         self.parts.append(
             Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
-                name, LEFT, WIDTH - RIGHT, y, y
+                name, self.left, WIDTH - RIGHT, y, y
             )
         )
         if label:
@@ -105,22 +115,40 @@ class Frame:
         )
 
     def label(self, x: float, y: float, text: str, anchor: str = "start") -> None:
-        """Text at a place in user units."""
+        """Text at a place in user units, or as near to it as it neither leaves the plot nor meets another label."""
+        wide = BOLD_LETTER * len(text)
+        start = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+        x += min(max(start, self.left), max(WIDTH - RIGHT - wide, self.left)) - start
+        start = min(max(start, self.left), max(WIDTH - RIGHT - wide, self.left))
+        high = ASCENT + DESCENT
+        for step in (0, 1, -1, 2, -2, 3, -3, 4, -4):
+            place = y + step * high
+            box = (start, place - ASCENT, start + wide, place + DESCENT)
+            if (
+                box[1] >= 0.0
+                and box[3] <= self.height - BOTTOM + DESCENT
+                and not any(_meet(box, b) for b in self.labels)
+            ):
+                y = place
+                self.labels.append(box)
+                break
         self.parts.append(
             Markup('<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(x, y, anchor, text)
         )
 
     def y_axis(self, unit: str = "") -> None:
-        """A few round numbers with grid lines, drawn beneath everything."""
+        """A few round numbers with grid lines, beneath everything; called first, since the plot begins after them."""
+        values = [(value, f"{value:.4g}{unit}") for value in round_values(self.y0, self.y1)]
+        self.left = max(LEFT, 8.0 + LETTER * max(len(text) for _, text in values))
         marks = []
-        for value in round_values(self.y0, self.y1):
+        for value, text in values:
             y = self.y(value)
             marks.append(
                 Markup('<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
-                    LEFT, WIDTH - RIGHT, y, y
+                    self.left, WIDTH - RIGHT, y, y
                 )
                 + Markup('<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>').format(
-                    LEFT - 6, y + 4, f"{value:.4g}{unit}"
+                    self.left - 6, y + 4, text
                 )
             )
         self.parts[:0] = marks
@@ -129,7 +157,7 @@ class Frame:
         """Names below the plot, those that would overlap left out."""
         last = -math.inf
         for value, text in places:
-            x, wide = self.x(value), 6.6 * len(text)
+            x, wide = self.x(value), LETTER * len(text)
             if x - wide / 2 < last or x + wide / 2 > WIDTH:
                 continue
             last = x + wide / 2 + 6
@@ -147,6 +175,10 @@ class Frame:
             '<title id="{}-t">{}</title><desc id="{}-d">{}</desc>'
         ).format(f"{WIDTH:.0f}", f"{self.height:.0f}", name, name, name, escape(self.title), name, escape(self.story))
         return head + Markup("").join(self.parts) + Markup("</svg>")
+
+
+def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def round_values(low: float, high: float, about: int = 4) -> list[float]:

@@ -28,6 +28,6 @@ def prospect_chart(
     for (budget, share), name, label in ((present, "now", "now"), (chosen, "crossing", "what if")):
         x = math.log10(budget)
         frame.dot(x, share, f"mark {name}", 5.0)
-        if name == "now" or abs(frame.x(x) - frame.x(math.log10(present[0]))) > 30:
-            frame.label(frame.x(x), frame.y(share) + 18, label, "middle" if frame.x(x) < 430 else "end")
+        if name == "now" or abs(frame.x(x) - frame.x(math.log10(present[0]))) > 1.0:
+            frame.label(frame.x(x), frame.y(share) + 24, label, "middle")
     return frame.svg()

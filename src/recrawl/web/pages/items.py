@@ -19,7 +19,7 @@ from recrawl.web.rendering import Pages
 from recrawl.web.views.latest import Wanted, latest
 from recrawl.web.words import http_link
 
-KINDS = (("", "items and changes"), ("item", "items"), ("change", "changes of pages"))
+KINDS = (("", "everything"), ("item", "items"), ("change", "changes"))
 WITHIN = (("", "any time"), ("1h", "last hour"), ("1d", "last day"), ("7d", "last week"), ("30d", "last month"))
 
 

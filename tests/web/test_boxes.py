@@ -1,0 +1,157 @@
+"""Every page is measured in a real browser, at a desk and on a phone, light and dark.
+
+No text is cut off, no text lies over other text, no page scrolls sideways, and every colour can be read, whatever
+sources are called and however large or small their numbers are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from fastapi import FastAPI
+
+from a_fleet import board, put_up
+from made_up import HOUR, NOW, fill
+from recrawl.clock import ManualClock
+from recrawl.config import Config
+from recrawl.crawl.settling import change_of
+from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Version
+from recrawl.store.sqlite import SqliteStore
+from recrawl.web.app import make_app
+from recrawl.web.safety.gate import Door
+from recrawl.web.safety.hosts import HostList
+from recrawl.web.safety.passwords import Keyhole, hashed
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+MEASURE = (Path(__file__).parent / "boxes.js").read_text()
+SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
+LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+WORDY = "A title that goes on and on, as some do, because whoever wrote it wanted to say everything at once; " * 3
+ERROR = (
+    "certificate verify failed: unable to get local issuer certificate (_ssl.c:1006) for "
+    "https://a-very-long-name-of-a-host-that-nobody-would-type.department.university.example:8443/feeds/all.atom.xml"
+)
+ADDRESS = "https://a-very-long-name-of-a-host.example/" + "path/" * 20 + "?" + "parameter=value&" * 10
+
+
+def odd(store: SqliteStore) -> dict[str, int]:
+    """Sources with all that is hard to show; their ids by what they are."""
+    sources = {
+        "long": Source(
+            url=ADDRESS, title=LONG * 3, kind="feed", tags=(LONG, "b" * 60, "c"), note=f"moved from {ADDRESS}"
+        ),
+        "page": Source(url=f"{ADDRESS}page", title=WORDY[:290], kind="page", importance=1e-6),
+        "never": Source(url="https://never.example/feed"),
+        "held": Source(url="https://held.example/feed", title="Held back", kind="feed"),
+        "failed": Source(url="https://failed.example/feed", title="Fails", kind="feed", note=f"failing: {ERROR}"),
+        "huge": Source(url="https://huge.example/feed", title="Huge", kind="feed", importance=1e9, half_life=3e8),
+        "tiny": Source(url="https://tiny.example/feed", title="Tiny", kind="feed", importance=1e-9, half_life=1.0),
+    }
+    ids = dict(zip(sources, (each.id for each in store.add(list(sources.values()))), strict=True))
+    batch: list[Settlement] = []
+    for name, value in (("long", 1.0), ("held", 0.01), ("failed", 2.0), ("huge", 3.21e11), ("tiny", 2.5e-7)):
+        batch += visits(ids[name], value, failed=name == "failed")
+    batch[-1].progress.due = math.inf
+    batch += page(msgspec.structs.replace(sources["page"], id=ids["page"]))
+    hold = Hold(host="held.example", until=NOW + 5 * HOUR, reason=f"429 Too Many Requests: {WORDY}", failures=12)
+    for at in range(40):
+        price = Price(at=NOW - 86400 + 2000 * at, price=0.0003 * (1 + at % 3), budget=0.001, requests=3, captured=1e-5)
+        store.commit(Batch(price=price))
+    store.commit(Batch(settlements=batch, holds=[hold]))
+    return ids
+
+
+def visits(id: int, value: float, failed: bool) -> list[Settlement]:
+    """A history whose numbers are of this size."""
+    made = []
+    for k in range(8):
+        at = NOW - (8 - k) * 7 * HOUR
+        believed = {"value": value * (1 + k / 10), "value_sd": value / 2, "rate": 1e-5, "rate_sd": 5e-6}
+        bad = failed and k > 4
+        crawl = Crawl(source=id, at=at, outcome="failed" if bad else "new", status=503 if bad else 200, new=123_456,
+                      captured=value, index=value / 3, price=0.0003, elapsed_s=0.0004, error=ERROR if bad else "",
+                      censored=True, **believed)  # fmt: skip
+        progress = Progress(source=id, last=at, visits=k + 1, captured=value * 1000, due=NOW + 1e7, **believed)
+        if bad:
+            progress.failures, progress.held_until, progress.held_by = k, NOW + HOUR, ERROR
+        title = (LONG * 3, WORDY, "x", "")[k % 4]
+        item = Item(source=id, key=k, title=title, link=ADDRESS, summary=(WORDY + LONG) * 2, first_seen=at,
+                    published=at - 1e8 if k % 2 else None)  # fmt: skip
+        made.append(Settlement(crawl=crawl, progress=progress, items=[item]))
+    return made
+
+
+def page(source: Source) -> list[Settlement]:
+    """A page that changed, line by long line."""
+    made = []
+    for k in range(3):
+        at = NOW - (3 - k) * HOUR
+        diff = f"@@ -1,3 +1,3 @@\n {WORDY}\n-{LONG * 4}\n+{ADDRESS}{k}\n+short\n… and 12345 more lines" if k else ""
+        version = Version(source=source.id, at=at, digest=f"{k}", text=WORDY + "\n" + LONG * 5, diff=diff)
+        crawl = Crawl(source=source.id, at=at, outcome="changed" if k else "first", status=200)
+        progress = Progress(source=source.id, last=at, visits=k + 1, digest=f"{k}", value=1e-9, rate=1e-9)
+        items = [change_of(source, version)] if k else []
+        made.append(Settlement(crawl=crawl, progress=progress, items=items, version=version))
+    return made
+
+
+@pytest.fixture
+def pages(store: SqliteStore, show: Callable[[FastAPI], str]) -> dict[str, str]:
+    """Addresses of all pages, by name, on a store with everything in it, and of those that an empty one shows."""
+    fill(store)
+    ids = odd(store)
+    put_up(store, board(NOW - 1.0))
+    app = make_app(store, Config(), ManualClock(NOW))
+    full = show(app)
+    door = Door(HostList("127.0.0.1"), Keyhole(hashed("correct horse")))
+    locked = show(make_app(store, Config(), ManualClock(NOW), door=door))
+    listed = {"overview": "/", "latest": "/items", "latest found": "/items?order=found", "sources": "/sources",
+              "changes": "/items?kind=change", "search": "/items?q=library", "search odd": "/items?q=title&order=found",
+              "nothing found": "/items?q=nothingofthekind", "source feed": "/sources/1", "source prices": "/sources/11",
+              "source paused": "/sources/12", "what if": "/whatif", "what if more": "/whatif?budget=1000/day",
+              "what if wrong": "/whatif?budget=many", "fleet": "/fleet", "api": "/api", "no page": "/nowhere",
+              **{f"source {name}": f"/sources/{id}" for name, id in ids.items()}}  # fmt: skip
+    if any(getattr(route, "path", "") == "/preview" for route in app.routes):
+        listed["preview"] = "/preview"
+    return {name: full + path for name, path in listed.items()} | {"login": locked + "/login"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off_on_top_of_each_other_or_too_pale(
+    pages: dict[str, str], tab: Callable[..., Any], width: int, scheme: str
+) -> None:
+    watched = tab(width, scheme)
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    complaints = []
+    for name, address in pages.items():
+        watched.page.goto(address)
+        watched.page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
+        complaints += [f"{name}: {found}" for found in watched.page.evaluate(MEASURE)]
+        shot = "boxes-" + re.sub(r"\W+", "-", name) + f"-{width}-{scheme}.png"
+        watched.page.screenshot(path=SHOTS / shot, full_page=True)
+    watched.complaints.clear()  # the browser remarks on the status of pages that say what is wrong
+    assert not complaints, "\n".join(complaints)
+
+
+def test_what_is_wrong_is_seen(tab: Callable[..., Any]) -> None:
+    page = tab(390).page
+    page.set_content("""<style>body { color: #777; background: #999 }</style>
+        <p style="overflow: hidden; width: 60px; white-space: nowrap">This is cut off</p>
+        <p style="position: absolute; top: 200px; color: #000">One text</p>
+        <p style="position: absolute; top: 205px; color: #000">Another</p>
+        <svg viewBox="0 0 100 20" style="color: #000"><text x="-20" y="12" fill="#000">0.0003</text></svg>
+        <input placeholder="far too long for so small a field" style="width: 80px">
+        <div style="width: 500px">wide</div>""")
+    found = "\n".join(page.evaluate(MEASURE))
+    for expected in ('cut off by <p class="">: This is cut off', 'cut off by <svg class="">: 0.0003',
+                     "cut off in a field", "on top of each other: One text | Another", "pixels wider",
+                     "contrast 1."):  # fmt: skip
+        assert expected in found, (expected, found)
