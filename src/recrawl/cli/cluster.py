@@ -242,7 +242,7 @@ def _await_work(config: Config, store: PostgresStore, shards: int) -> None:
     from recrawl.cluster.board import read_board
 
     began = time.time()
-    click.echo(f"starting {shards} shards (the first time on a machine they compile: a minute or two) …", err=True)
+    click.echo(f"starting {shards} shards (the first time on a machine code is compiled beside them) …", err=True)
 
     def working() -> bool:
         rays.start_coordinator(config)  # the one that is there may be a fleet's that has just ended

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -16,8 +16,26 @@ if TYPE_CHECKING:
 STORE = "demo.db"
 SPEED = 3600.0
 """Virtual seconds per second: the web lives an hour a second."""
-WEB = ("--speed", SPEED, "--half-life", 6, "--half-life-spread", 0.5, "--interest-spread", 1)
+HALF_LIFE_H = 6
+WEB = ("--speed", SPEED, "--half-life", HALF_LIFE_H, "--half-life-spread", 0.5, "--interest-spread", 1)
 """Sources differ in pace, in what their items are worth, and in how fast that fades."""
+TOLD = {"recrawl": "worth and fading", "oracle": "worth, fading, pace"}
+TOLD_EQUAL = {"oracle": "pace"}
+"""Who is told what of the single sources; the other rules have no use for it."""
+
+
+class Contest(NamedTuple):
+    """What everybody captured on the same web.
+
+    Parameters
+        live: recrawl as it crawled, told what items are worth; the rules on the web's record
+        equal: the same record with equal items, all of them replayed
+        fetches: requests the web saw
+    """
+
+    live: dict[str, Result]
+    equal: dict[str, Result]
+    fetches: int
 
 
 @click.command(name="demo", short_help="See it crawl, learn and compare, on a web of its own.")
@@ -32,8 +50,9 @@ def command(seconds: float, sources: int, budget: str, seed: int, json_file: Pat
     """Serve a synthetic web on this machine, crawl it over real HTTP, and compare with other rules.
 
     The web lives an hour a second. Its feeds differ in pace, which recrawl has to learn, and in what their items are
-    worth and how fast that fades, which it is told, as by `recrawl add --importance --half-life`. Other rules are
-    computed from what the web published; recrawl's own figure is what the web saw it fetch.
+    worth and how fast that fades, which it is told, as by `recrawl add --importance --half-life`. Other rules have no
+    place for that; they are computed from what the web published, and recrawl's own figure is what the web saw it
+    fetch. A second table has no such advantage: all items are alike, and recrawl too is replayed on the record.
     """
     from recrawl.cli.console import console, note, show_table
     from recrawl.units import parse_rate
@@ -47,11 +66,12 @@ def command(seconds: float, sources: int, budget: str, seed: int, json_file: Pat
     with running("--sources", sources, "--hosts", max(sources // 10, 1), "--seed", seed, *WEB) as web:
         began, ended = _crawled(web, config, seconds)
         screen.print("comparing with other rules on what the web published …")
-        figures, fetches = _compared(web, began, ended, per_second)
+        contest = _compared(web, config, began, ended, per_second)
     if json_file is not None:
-        _write(json_file, figures, seconds, per_second, fetches)
+        _write(json_file, contest, seconds, per_second)
     out_screen = console()
-    show_table(_table(figures), out_screen)
+    show_table(_table(contest.live, TOLD, "Interest captured at the same budget, items unequal"), out_screen)
+    show_table(_table(contest.equal, TOLD_EQUAL, "The same with all items alike"), out_screen)
     _say_where_next(out_screen, config.store)
 
 
@@ -101,54 +121,69 @@ def _crawled(web: Served, config: Config, seconds: float) -> tuple[float, float]
     return began, min(began + seconds, time.time())
 
 
-def _compared(web: Served, began: float, ended: float, per_second: float) -> tuple[dict[str, Result], int]:
-    """What everybody captured: recrawl by the web's access log, the others by its record."""
+def _compared(web: Served, config: Config, began: float, ended: float, per_second: float) -> Contest:
+    """What everybody captured: recrawl by the web's access log, the others, and all of equal items, by its record."""
     from recrawl.cli import rivals
-    from recrawl.sim.contest import Result
+    from recrawl.crawl.deciding import make_policy
+    from recrawl.sim.contest import Result, compete
     from recrawl.synthweb.ledger import score_log
 
     truths, log = web.truths(until=ended), [access for access in web.log() if access.start <= ended]
-    own = score_log(truths, log, until=ended)
-    figures = {"recrawl": Result(own.total.captured, own.fetches)}
-    figures.update(rivals.results(rivals.publications(truths, began, ended, SPEED), per_second / SPEED))
-    return figures, own.fetches
+    own, budget = score_log(truths, log, until=ended), per_second / SPEED
+    record = rivals.publications(truths, began, ended, SPEED)
+    alike = rivals.all_equal(record, HALF_LIFE_H * 3600.0)
+    return Contest(
+        {"recrawl": Result(own.total.captured, own.fetches)} | rivals.results(record, budget),
+        {"recrawl": compete(make_policy(config), alike, budget)} | rivals.results(alike, budget),
+        own.fetches,
+    )
 
 
-def _table(figures: dict[str, Result]) -> Table:
+def _table(figures: dict[str, Result], told: dict[str, str], caption: str) -> Table:
     from recrawl.report.tables import Column, Table
 
     best = figures["oracle"].captured or 1.0
     ranked = sorted(figures.items(), key=lambda pair: -pair[1].captured)
     rows: list[list[Any]] = [
-        [name, result.captured, result.fetches, result.per_fetch, 100.0 * result.captured / best]
+        [name, told.get(name, "–"), result.captured, result.fetches, result.per_fetch, 100.0 * result.captured / best]
         for name, result in ranked
     ]
     columns = (
         Column("policy"),
+        Column("told of sources"),
         Column("captured", digits=0),
         Column("fetches", digits=0),
         Column("per fetch", digits=2),
         Column("% of oracle", digits=1),
     )
-    return Table(columns, rows, caption="Interest captured at the same budget")
+    return Table(columns, rows, caption=caption)
 
 
-def _write(file: Path, figures: dict[str, Result], seconds: float, per_second: float, fetches: int) -> None:
+def _write(file: Path, contest: Contest, seconds: float, per_second: float) -> None:
     import msgspec
 
+    live, equal = (
+        {name: {"captured": r.captured, "per_fetch": r.per_fetch} for name, r in figures.items()}
+        for figures in (contest.live, contest.equal)
+    )
     body = {
         "seconds": seconds,
         "budget_per_s": per_second,
-        "fetches": fetches,
-        "policies": {name: {"captured": r.captured, "per_fetch": r.per_fetch} for name, r in figures.items()},
+        "fetches": contest.fetches,
+        "policies": live,
+        "equal": {"policies": equal},
     }
     file.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n")
 
 
 def _say_where_next(screen: Any, store: str) -> None:
     screen.print(
-        "The oracle is told the rates that come true, recrawl learns them; the others follow their own rules.\n"
-        "Every request counts as a fetch, robots.txt included. Look closer:",
+        "First table: recrawl and the oracle are told what items of each source are\n"
+        "worth and how fast that fades; the other rules have no place for it. recrawl\n"
+        "crawled over HTTP, robots.txt included; the others are replayed on what the web\n"
+        "published. Second: every item is worth 1 and halves in 6 hours, and recrawl is\n"
+        "replayed like the others. The oracle alone is told the pace that comes true.\n"
+        "Look closer:",
         soft_wrap=True,
     )
     for line in (

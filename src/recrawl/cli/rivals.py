@@ -8,6 +8,7 @@ its better.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,12 @@ def publications(truths: Sequence[SourceTruth], start: float, end: float, speed:
         start=start,
         end=start + (end - start) * speed,
     )
+
+
+def all_equal(published: Publications, half_life_s: float) -> Publications:
+    """The same record with every item worth 1 and fading alike: what nobody can be told more of than others."""
+    count = len(published)
+    return replace(published, interest=np.ones(count), half_life_s=np.full(count, half_life_s))
 
 
 def results(published: Publications, budget_per_s: float) -> dict[str, Result]:
