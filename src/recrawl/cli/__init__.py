@@ -26,6 +26,7 @@ COMMANDS = {
     "sources": "recrawl.cli.sources",
     "tag": "recrawl.cli.tag",
     "pause": "recrawl.cli.pause",
+    "release": "recrawl.cli.release",
     "remove": "recrawl.cli.remove",
     "status": "recrawl.cli.status",
     "explain": "recrawl.cli.explain",

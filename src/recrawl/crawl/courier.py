@@ -197,6 +197,10 @@ class Courier:
         """Copies of robots.txt to be stored."""
         return self._robots.drain()
 
+    def forget_rules(self, origin: str) -> None:
+        """Have the robots.txt of an origin read anew."""
+        self._robots.expire(origin)
+
     async def close(self) -> None:
         """Give back connections."""
         self._loans.close()

@@ -628,6 +628,16 @@ class Decider:
         options = self.terms.defaults.effective(source)
         return self.terms.causes.source_stands(progress.held_cause, progress.held_under, source, options)
 
+    def release(self, sources: Iterable[int], hosts: Iterable[str], now: float) -> list[Progress]:
+        """Lift holds of sources, by the store's id, and of hosts; the progress of those sources, to be stored."""
+        for key in hosts:
+            if self.slots.lift(key) and not self._alone and key in self._group:
+                self._hold_hosts([self._group[key]], now)
+        numbers = [self._roster.numbers[id] for id in sources if id in self._roster.numbers]
+        for number in numbers:
+            self.lift(number, now)
+        return [self.progress(number) for number in numbers if number not in self._flying]
+
     def drain_lifted(self) -> list[Progress]:
         """To be stored: sources that came since the last call with holds that do not stand under the settings."""
         lifted, self._lifted = self._lifted, []

@@ -29,6 +29,7 @@ from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.registrar import Registrar
+from recrawl.crawl.releasing import Releases
 from recrawl.crawl.tally import Tally
 from recrawl.crawl.tasks import Tasks
 from recrawl.crawl.tempo import Tempo
@@ -102,6 +103,7 @@ class Crawler:
         self._follower = Follower(
             decider, self._clerk, clock, revision=revision, under_way=self._under_way, told=self._room.set
         )
+        self._releases = Releases(decider, courier, self._clerk, clock, self._room.set)
         self._duties = Duties(
             decider,
             self._clerk,
@@ -130,7 +132,8 @@ class Crawler:
         settling = asyncio.create_task(self._registrar.run())
         telling = asyncio.create_task(self._outlets.run())
         duties = self._duties
-        watching = (self._follower.watch(self._tempo.watch_s), self._follow_budget())
+        every_s = self._tempo.watch_s
+        watching = (self._follower.watch(every_s), self._releases.watch(every_s), self._follow_budget())
         chores = (*watching, duties.listen(), duties.keep_accounts(), duties.tidy())
         others = [asyncio.create_task(each) for each in chores]
         try:

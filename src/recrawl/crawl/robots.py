@@ -21,6 +21,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 
+import msgspec
 from protego import Protego
 
 from recrawl.crawl.politeness import MAX_CRAWL_DELAY_S
@@ -128,6 +129,13 @@ class RobotsCache:
         """Remember a record and its rules, and have it stored."""
         self._changed[record.origin] = record
         return self._remember(record.origin, rules)
+
+    def expire(self, origin: str) -> None:
+        """Whatever is known is old; the last usable text stays, for when the server fails."""
+        record, rules = self._record(origin), self._rules.pop(origin, None)
+        self._characters -= rules.characters if rules else 0
+        if record is not None:
+            self._changed[origin] = msgspec.structs.replace(record, expires=0.0)
 
     def drain(self) -> list[Robots]:
         """What changed since the last call, to be stored."""

@@ -1,0 +1,106 @@
+"""`recrawl release`: lift holds by hand."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from recrawl.store.base import Hold, Progress, Source, Store
+
+AT_A_TIME = 5000
+
+
+@click.command(name="release", short_help="Lift the holds of sources and of their hosts.")
+@click.argument("targets", nargs=-1, metavar="[TARGET...]")
+@click.option("--all", "everything", is_flag=True,
+              help="All that failed or was refused; who asked for time (Retry-After, ttl) must be named.")  # fmt: skip
+@json_option
+@store_options
+def command(targets: tuple[str, ...], everything: bool, as_json: bool) -> None:
+    """Lift the holds of sources, and of their hosts, so that they may be fetched now.
+
+    TARGET is an id, a URL, or a part of a URL or title that fits one source only. A running crawler takes notice
+    within seconds. A hold whose cause is a setting ends by itself once that setting is changed.
+    """
+    from recrawl.answers import situation
+    from recrawl.cli.targets import find_sources
+    from recrawl.crawl.releasing import ASKED_FOR, release
+
+    if everything == bool(targets):
+        raise click.UsageError("name the sources to release, or give --all: recrawl release TARGET...")
+    now = time.time()
+    with opened_store(settings()) as store:
+        at = situation(store, settings(), now, never_fetched=0)
+        if everything:
+            sources, progress = _all_held(store, now)
+            left = [each for each in sources if progress[each.id].held_cause in ASKED_FOR]
+            sources = [each for each in sources if progress[each.id].held_cause not in ASKED_FOR]
+            holds = [hold for hold in at.holds.values() if hold.cause not in ASKED_FOR]
+            asked = len(left) + len(at.holds) - len(holds)
+        else:
+            sources, asked = find_sources(store, targets), 0
+            progress = {each.source: each for each in store.progress([each.id for each in sources])}
+            keys = dict.fromkeys(at.key_of(each.url) for each in sources)
+            holds = [at.holds[key] for key in keys if key in at.holds]
+        held = [(each, progress[each.id]) for each in sources if progress[each.id].held_until > now]
+        if held or holds:
+            release(store, held, holds, now, crawled=at.crawler is not None)
+    idle = [each for each in sources if progress[each.id].held_until <= now and at.key_of(each.url) not in at.holds]
+    if as_json:
+        _write(held, holds, idle, asked)
+    else:
+        _show(held, holds, idle, asked, now, at.crawler)
+
+
+def _all_held(store: Store, now: float) -> tuple[list[Source], dict[int, Progress]]:
+    """Sources with a hold of their own."""
+    progress = {each.source: each for each in store.progress() if each.held_until > now}
+    ids = list(progress)
+    sources = [
+        each for start in range(0, len(ids), AT_A_TIME) for each in store.sources(ids=ids[start : start + AT_A_TIME])
+    ]
+    return sources, progress
+
+
+def _write(held: list[tuple[Source, Progress]], holds: list[Hold], idle: list[Source], asked: int) -> None:
+    from recrawl.cli.showing import write_json
+
+    released: list[dict[str, Any]] = [
+        {"id": each.id, "url": each.url, "until": of.held_until, "reason": of.held_by, "cause": of.held_cause}
+        for each, of in held
+    ]
+    hosts = [{"host": hold.host, "until": hold.until, "reason": hold.reason, "cause": hold.cause} for hold in holds]
+    write_json({"released": released, "hosts": hosts, "not_held": [each.id for each in idle], "asked_for": asked})
+
+
+def _show(
+    held: list[tuple[Source, Progress]],
+    holds: list[Hold],
+    idle: list[Source],
+    asked: int,
+    now: float,
+    crawler: str | None,
+) -> None:
+    from recrawl.cli.showing import short
+    from recrawl.crawl.text import clean
+
+    for source, progress in held:
+        why = clean(progress.held_by, 200) or "held"
+        click.echo(f"released: {source.id} {name_of(source)} ({why}; {short(progress.held_until - now)} early)")
+    for hold in holds:
+        why = clean(hold.reason, 200) or "held"
+        click.echo(f"released: host {clean(hold.host, 200)} ({why}; {short(hold.until - now)} early)")
+    for source in idle:
+        click.echo(f"not held: {source.id} {name_of(source)}")
+    if asked:
+        click.echo(f"left alone: {asked} that asked for time (Retry-After, ttl); name a source to release it")
+    if not held and not holds and not idle and not asked:
+        click.echo("nothing is held")
+    elif held or holds:
+        notice = "the crawler takes notice within seconds" if crawler else "they are fetched at the next `recrawl run`"
+        click.echo(notice)

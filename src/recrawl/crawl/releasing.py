@@ -1,0 +1,114 @@
+"""Holds lifted by hand: in the store where nobody crawls, and through a note to whoever does.
+
+A crawler keeps its holds in memory and writes them down as it goes, so it has to lift them itself: it looks for the
+note every second or so. Releases are numbered; one that begins later has read a store without the holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+import structlog
+
+from recrawl.clock import Clock
+from recrawl.crawl import causes
+from recrawl.crawl.clerk import Clerk
+from recrawl.crawl.courier import Courier
+from recrawl.crawl.decider import Decider
+from recrawl.crawl.settings_note import Notes
+from recrawl.crawl.urls import origin
+from recrawl.errors import StoreError, StoreTakenError
+from recrawl.store.base import Batch, Hold, Progress, Source, Store
+
+NOTE = "crawler/released"
+KEPT = 20
+"""So many releases are remembered: a crawler looks every second or so."""
+ASKED_FOR = (causes.PUBLISHER, causes.SERVER, causes.RETRY_AFTER)
+"""Holds that somebody asked for; they are lifted only where they are named."""
+
+
+class Release(msgspec.Struct, kw_only=True):
+    """Holds to be lifted.
+
+    Parameters
+        number: larger than those before
+        sources, hosts: whose
+        rules: origins whose robots.txt is to be read anew
+    """
+
+    number: int = 0
+    sources: list[int] = []
+    hosts: list[str] = []
+    rules: list[str] = []
+
+
+def release(
+    store: Store, held: Sequence[tuple[Source, Progress]], holds: Sequence[Hold], now: float, *, crawled: bool
+) -> None:
+    """Lift the holds of sources and of hosts; `crawled` says whether somebody is at work who will do so."""
+    rules = sorted({origin(source.url) for source, progress in held if progress.held_cause == "robots"})
+    known = _releases(store)
+    told = Release(
+        number=max((each.number for each in known), default=0) + 1,
+        sources=[source.id for source, _ in held],
+        hosts=[hold.host for hold in holds],
+        rules=rules,
+    )
+    store.write_note(NOTE, msgspec.json.encode([*known, told][-KEPT:]))
+    if not crawled:  # whoever crawls writes what it knows, which is more
+        _write(store, [progress for _, progress in held], holds, rules, now)
+
+
+def _write(store: Store, held: Sequence[Progress], holds: Sequence[Hold], rules: Sequence[str], now: float) -> None:
+    freed = [msgspec.structs.replace(progress) for progress in held]
+    for progress in freed:
+        causes.free(progress, now)
+    expired = [msgspec.structs.replace(copy, expires=0.0) for each in rules if (copy := store.robots(each))]
+    store.commit(Batch(progress=freed, holds=[Hold(host=hold.host, until=0.0) for hold in holds], robots=expired))
+
+
+def _releases(store: Notes) -> list[Release]:
+    said = store.note(NOTE)
+    try:
+        return msgspec.json.decode(said, type=list[Release]) if said else []
+    except msgspec.MsgspecError:  # another version's
+        return []
+
+
+class Releases:
+    """Lifts in a running crawler what was released in the store.
+
+    Parameters
+        told: called when something was lifted
+    """
+
+    def __init__(
+        self, decider: Decider, courier: Courier, clerk: Clerk, clock: Clock, told: Callable[[], None]
+    ) -> None:
+        self._decider, self._courier, self._clerk, self._clock, self._told = decider, courier, clerk, clock, told
+        self._log = structlog.get_logger("recrawl")
+
+    async def watch(self, every_s: float) -> None:
+        """Look again and again; what was released before the first look is known."""
+        seen = max((each.number for each in await self._clerk.ask(_releases)), default=0)
+        while True:
+            await self._clock.sleep(every_s)
+            try:
+                for each in await self._clerk.ask(_releases):
+                    if each.number > seen:
+                        seen = each.number
+                        await self._lift(each)
+            except StoreTakenError:
+                raise
+            except StoreError as error:
+                self._log.warning("what was released could not be read", reason=str(error))
+
+    async def _lift(self, released: Release) -> None:
+        for each in released.rules:
+            self._courier.forget_rules(each)
+        lifted = self._decider.release(released.sources, released.hosts, self._clock.now())
+        self._told()
+        batch = Batch(progress=lifted, holds=self._courier.drain_holds(), robots=self._courier.drain_robots())
+        await asyncio.shield(self._clerk.commit(batch))
