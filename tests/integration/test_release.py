@@ -103,7 +103,7 @@ def test_where_nothing_is_held_it_says_so(said: Say) -> None:
 
 def test_it_wants_to_know_what_to_release(said: Say, held: float) -> None:
     assert "recrawl release TARGET" in said("release", status=2)
-    assert "name the sources" in said("release", "1", "--all", status=2)
+    assert "--all alone" in said("release", "1", "--all", status=2)
 
 
 def test_robots_txt_is_read_anew_for_a_source_it_refused(said: Say, held: float) -> None:
@@ -151,3 +151,26 @@ def test_a_crawler_at_work_takes_notice(tmp_path: Path) -> None:
                 assert [crawl.outcome for crawl in other.crawls()] == ["first", "failed"]
 
     asyncio.run(scene())
+
+
+def test_sources_and_status_show_what_is_held_and_why(said: Say, held: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in ("sources", "status"):
+        table = said(command).partition("held (recrawl release TARGET lifts it)")[2]
+        assert "1 https://failing.example/" in table
+        assert "status 500" in table
+        assert "limited.example" in table
+        assert "patient" not in table, "a publisher's own pace is no trouble"
+        assert max(map(len, table.splitlines())) <= 80
+    found = {each["id"]: each for each in json.loads(said("sources", "--json"))}
+    assert (found[1]["held_cause"], found[1]["held_by"], found[1]["host_held_until"]) == ("status", "status 500", 0.0)
+    assert (found[2]["held_cause"], found[4]["held_cause"]) == ("publisher", "")
+    assert found[3]["held_host"] == "limited.example"
+    assert (found[3]["host_held_until"], found[3]["host_held_cause"]) == (held + 300, "too many requests")
+    status = json.loads(said("status", "--json"))
+    assert {each["host"]: each["cause"] for each in status["holds"]} == {
+        "limited.example": "too many requests",
+        "other.example": "retry after",
+    }
+    assert [(each["id"], each["cause"]) for each in status["held_sources"]] == [(1, "status"), (3, "status")]
+    assert all("under" not in each for each in [*status["holds"], *status["held_sources"]])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
+from recrawl.cli.targets import target_options
 
 if TYPE_CHECKING:
     from recrawl.store.base import Hold, Progress, Source, Store
@@ -16,23 +17,24 @@ AT_A_TIME = 5000
 
 
 @click.command(name="release", short_help="Lift the holds of sources and of their hosts.")
-@click.argument("targets", nargs=-1, metavar="[TARGET...]")
+@target_options
 @click.option("--all", "everything", is_flag=True,
               help="All that failed or was refused; who asked for time (Retry-After, ttl) must be named.")  # fmt: skip
 @json_option
 @store_options
-def command(targets: tuple[str, ...], everything: bool, as_json: bool) -> None:
+def command(targets: tuple[str, ...], tags: tuple[str, ...], everything: bool, as_json: bool) -> None:
     """Lift the holds of sources, and of their hosts, so that they may be fetched now.
 
-    TARGET is an id, a URL, or a part of a URL or title that fits one source only. A running crawler takes notice
-    within seconds. A hold whose cause is a setting ends by itself once that setting is changed.
+    TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag NAME stands for all sources
+    with a tag. A running crawler takes notice within seconds. A hold whose cause is a setting ends by itself at the
+    next start with another one.
     """
     from recrawl.answers import situation
-    from recrawl.cli.targets import find_sources
+    from recrawl.cli.targets import find_targets
     from recrawl.crawl.releasing import ASKED_FOR, release
 
-    if everything == bool(targets):
-        raise click.UsageError("name the sources to release, or give --all: recrawl release TARGET...")
+    if everything == bool(targets or tags):
+        raise click.UsageError("which sources? Name them (recrawl release TARGET...), a --tag, or give --all alone")
     now = time.time()
     with opened_store(settings()) as store:
         at = situation(store, settings(), now, never_fetched=0)
@@ -43,7 +45,7 @@ def command(targets: tuple[str, ...], everything: bool, as_json: bool) -> None:
             holds = [hold for hold in at.holds.values() if hold.cause not in ASKED_FOR]
             asked = len(left) + len(at.holds) - len(holds)
         else:
-            sources, asked = find_sources(store, targets), 0
+            sources, asked = find_targets(store, targets, tags), 0
             progress = {each.source: each for each in store.progress([each.id for each in sources])}
             keys = dict.fromkeys(at.key_of(each.url) for each in sources)
             holds = [at.holds[key] for key in keys if key in at.holds]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +12,10 @@ import click
 from recrawl.cli.options import json_option, opened_store, settings, store_options
 
 if TYPE_CHECKING:
+    from recrawl.cli.holds import Held
     from recrawl.cli.views import SourceView
 
-SHOWN = 100
+SHOWN, HELD_SHOWN = 100, 10
 ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "failures")
 
 
@@ -38,8 +40,9 @@ def command(tag: str | None, state: Any, text: str | None, order: str, limit: in
     with opened_store(config) as store:
         most = limit if as_json or limit is not None else SHOWN
         which = {"tag": tag, "state": state, "text": text}
-        chosen = in_order(store, situation(store, config, now), now, order, most, **which)
-        shown = [view(each, now) for each in chosen]
+        at = situation(store, config, now)
+        chosen = in_order(store, at, now, order, most, **which)
+        shown = [view(each, now, at.holds.get(at.key_of(each.source.url))) for each in chosen]
         count = store.count(tag=tag, state=state, text=text)
     if as_json:
         write_json(shown)
@@ -51,6 +54,7 @@ def _show(shown: list[SourceView], now: float, count: int) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
+    from recrawl.cli.holds import show_held
     from recrawl.cli.showing import TONES, brief, brief_rate, table
     from recrawl.crawl.text import clean, visible
 
@@ -68,5 +72,18 @@ def _show(shown: list[SourceView], now: float, count: int) -> None:
         rows.append((str(each.id), name, *cells, Text(each.health, tone)))
     heads = ("id", "source", "kind", "pace", "½-life", "last", "due", "health")
     table(out, heads, rows, elastic=1, right=(0, 3, 4, 5, 6))
+    show_held(out, _held(shown), now, HELD_SHOWN)
     if count > len(shown):
         out.print(f"{len(shown)} of {count} sources; --limit shows more, --text and --tag find some", style="dim")
+
+
+def _held(shown: list[SourceView]) -> Iterator[Held]:
+    """What waits of them because something went wrong, or because a host asked for time."""
+    from recrawl.cli.holds import Held
+    from recrawl.crawl.causes import ROUTINE
+
+    for each in shown:
+        if each.state == "active" and each.held_until and each.held_cause not in ROUTINE:
+            yield Held(each.held_until, f"{each.id} {each.title or each.url}", each.held_by)
+        if each.state == "active" and each.host_held_until:
+            yield Held(each.host_held_until, each.held_host, each.host_held_by)

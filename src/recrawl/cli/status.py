@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from recrawl.store.discovery import LeftOut
 
 HOUR_S, DAY_S = 3600.0, 86400.0
+HELD = 1000
+"""Sources that wait, of which at most so many are named."""
 STATES: tuple[SourceState, ...] = ("active", "paused", "retired")
 LOOKED_AT, SHOWN = 5000, 5
 """Crawls of the last day from which hosts are judged, and how many lines each list has."""
@@ -46,6 +48,7 @@ def command(as_json: bool) -> None:
 def figures(store: Store, config: Config, now: float | None = None) -> dict[str, Any]:
     """Everything `recrawl status` says, in numbers."""
     from recrawl.answers import in_order, situation
+    from recrawl.cli.holds import host_fields
 
     now = time.time() if now is None else now
     at = situation(store, config, now)
@@ -57,6 +60,7 @@ def figures(store: Store, config: Config, now: float | None = None) -> dict[str,
         "last_crawl": max((crawl.at for crawl in store.crawls(limit=1)), default=None),
         "quiet_until": _quiet_until(at.config, now),
         "sources": _counts(store, at.never_fetched),
+        "held_sources": _held_sources(store, now),
         "policy": at.config.policy,
         "budget_per_s": at.budget,
         "price": at.price,
@@ -64,7 +68,7 @@ def figures(store: Store, config: Config, now: float | None = None) -> dict[str,
         "day": store.totals(now - DAY_S),
         **_hosts(store, store.crawls(since=now - DAY_S, limit=LOOKED_AT)),
         "discovery": _discovery(store, at.config),
-        "holds": list(at.holds.values()),
+        "holds": [host_fields(hold) for hold in at.holds.values()],
         "next": [_next(each) for each in soonest if each.found.due < math.inf],
     }
 
@@ -89,6 +93,20 @@ def _counts(store: Store, never_fetched: int) -> dict[str, int]:
     failing = sum(progress.failures > 0 for progress in store.progress())
     states: dict[str, int] = {state: store.count(state=state) for state in STATES}
     return {**states, "never_fetched": never_fetched, "failing": failing}
+
+
+def _held_sources(store: Store, now: float) -> list[dict[str, Any]]:
+    """Active sources that wait because something went wrong, those that may be fetched soonest first."""
+    from recrawl.crawl.causes import ROUTINE
+
+    waiting = [each for each in store.progress() if each.held_until > now and each.held_cause not in ROUTINE]
+    waiting.sort(key=lambda each: each.held_until)
+    known = {each.id: each for each in store.sources(ids=[each.source for each in waiting[:HELD]])} if waiting else {}
+    return [
+        {"id": source.id, "url": source.url, "title": source.title, "until": each.held_until, "reason": each.held_by,
+         "cause": each.held_cause, "failures": each.failures}
+        for each in waiting[:HELD] if (source := known.get(each.source)) and source.state == "active"
+    ]  # fmt: skip
 
 
 def _next(each: Seen) -> dict[str, Any]:
@@ -165,10 +183,11 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
     """What is next, and what is in trouble; each list with its heading, where there is anything in it."""
     from rich.text import Text
 
-    from recrawl.cli.showing import ahead, short, table
+    from recrawl.cli.holds import Held, show_held
+    from recrawl.cli.showing import ahead, table
     from recrawl.crawl.text import clean
 
-    held, left_out = found["holds"], found["discovery"]["left_out"]
+    left_out = found["discovery"]["left_out"]
     for title, heads, rows in (
         ("next", ("due", "source"), [(ahead(each["due"], now), clean(each["title"], 200) or each["url"])
                                      for each in found["next"]]),
@@ -176,14 +195,17 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
                                              for each in found["slowest_hosts"]]),
         ("failing", ("failed", "host", "why"), [(f"{each['failed']} of {each['crawls']}", clean(each["host"], 40),
                                                  clean(each["error"], 2000)) for each in found["failing_hosts"]]),
-        (f"held: {len(held)}", ("for", "host", "why"), [(short(each.until - now), clean(each.host, 40),
-                                                         clean(each.reason, 2000)) for each in held[:SHOWN]]),
         (f"sites with more than may be found: {len(left_out)}", ("left out", "site", "why"),
          [(str(each.left_out), clean(each.site, 40), _why_left_out(each)) for each in left_out[:SHOWN]]),
     ):  # fmt: skip
         if rows:
             out.print(Text(f"\n{title}", style="bold"))
             table(out, heads, rows, elastic=len(heads) - 1, right=(0,), wrap=heads[-1] == "why")
+
+    hosts = [Held(each["until"], each["host"], each["reason"]) for each in found["holds"]]
+    own = [Held(each["until"], f"{each['id']} {each['title'] or each['url']}", each["reason"])
+           for each in found["held_sources"]]  # fmt: skip
+    show_held(out, [*hosts, *own], now, 2 * SHOWN)
 
 
 def _why_left_out(each: LeftOut) -> str:

@@ -8,7 +8,7 @@ from recrawl import answers
 from recrawl.answers import Seen
 from recrawl.cli.showing import ahead
 from recrawl.config import SourceOptions
-from recrawl.store.base import Progress, Source
+from recrawl.store.base import Hold, Progress, Source
 
 
 class SourceView(msgspec.Struct, kw_only=True):
@@ -36,14 +36,22 @@ class SourceView(msgspec.Struct, kw_only=True):
     failures: int
     held_until: float
     held_by: str
+    held_cause: str
+    held_host: str
+    host_held_until: float
+    host_held_by: str
+    host_held_cause: str
     value: float
     rate_per_s: float
     pace_per_day: float
     captured: float
 
 
-def view(each: Seen, now: float) -> SourceView:
-    """One source, seen at `now`; of one that never answered nothing is known, whatever its kin let expect."""
+def view(each: Seen, now: float, hold: Hold | None) -> SourceView:
+    """One source, seen at `now`; of one that never answered nothing is known, whatever its kin let expect.
+
+    `hold` is the one on its host, if there is one.
+    """
     source, progress, found = each
     held = progress.held_until > now
     return SourceView(
@@ -69,6 +77,11 @@ def view(each: Seen, now: float) -> SourceView:
         failures=progress.failures,
         held_until=progress.held_until if held else 0.0,
         held_by=progress.held_by if held else "",
+        held_cause=progress.held_cause if held else "",
+        held_host=hold.host if hold else "",
+        host_held_until=hold.until if hold else 0.0,
+        host_held_by=hold.reason if hold else "",
+        host_held_cause=hold.cause if hold else "",
         value=found.value,
         rate_per_s=found.rate_per_s,
         pace_per_day=found.pace_per_day,

@@ -24,6 +24,8 @@ from recrawl.store.base import Progress, Source
 PUBLISHER, SERVER = "publisher", "server"
 RETRY_AFTER, TOO_MANY, FAILING = "retry after", "too many requests", "failing"
 STATUS, UNREADABLE, CRAWL_DELAY = "status", "unreadable", "crawl delay"
+ROUTINE = (PUBLISHER, SERVER)
+"""Nothing is wrong with what is held by these."""
 _HINTS = tuple(f"hints.{name}" for name in HintSwitches.__struct_fields__)
 
 RESTS_ON: Mapping[str, tuple[str, ...]] = {
@@ -44,8 +46,6 @@ RESTS_ON: Mapping[str, tuple[str, ...]] = {
 """By cause, the settings without which it might not have come to it."""
 _OPTIONS = {"robots": "robots", PUBLISHER: "hints", SERVER: "hints"}
 """The same of what may be said of single sources."""
-_OF_THE_DOCUMENT = (PUBLISHER, SERVER)
-"""Not of how it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Causes:
         """What a hold of a source rests on: the settings, its own options, and what is asked for."""
         if not self._stamps or not cause:
             return ""
-        asked = () if cause in _OF_THE_DOCUMENT else (source.url, source.headers)
+        asked = () if cause in ROUTINE else (source.url, source.headers)
         option = getattr(options, _OPTIONS[cause]) if cause in _OPTIONS else None
         return _stamp([self._stamps.get(cause, ""), option, *asked])
 
