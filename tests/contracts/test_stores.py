@@ -765,7 +765,7 @@ class TestLooking:
             for k, o in enumerate(outcomes)
         ]
         store.commit(Batch(settlements=log))
-        assert store.totals(0.0) == Totals(crawls=6, requests=12, new=15, changed=1, failed=2, captured=3.0)
+        assert store.totals(0.0) == Totals(crawls=6, requests=12, new=14, changed=1, failed=2, captured=3.0)
         assert store.totals(4.0) == Totals(crawls=2, requests=4, new=9, captured=1.0)
         assert store.totals(99.0) == Totals()
 

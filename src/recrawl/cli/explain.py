@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HOUR_S = 3600.0
 ERROR = 2000
 """Characters of an error: they are shown whole, however a server fills them."""
-UNKNOWN = ("value", "rate", "age", "index now", "meets it")
+UNKNOWN = ("value", "rate", "age", "index now", "price", "meets it", "captured")
 """Lines that say nothing of a source of which nothing is known."""
 
 
@@ -70,8 +70,9 @@ def show(found: Explanation, now: float) -> None:
         out.print(Text(visible(found.url), style="dim"))
     out.print(Text(f"\n{clean(found.why, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
+    unknown = found.last is None
     rows = [
-        ("pace", f"{found.pace}; half-life of its news {show_duration(found.half_life_s)}"),
+        ("pace", found.pace if unknown else f"{found.pace}; half-life of its news {show_duration(found.half_life_s)}"),
         ("value", number(found.value) + _between(found.value_low, found.value_high)),
         ("rate", number(found.rate_per_s * HOUR_S) + " per hour"
                  + _between(found.rate_low * HOUR_S, found.rate_high * HOUR_S)),
@@ -81,13 +82,12 @@ def show(found: Explanation, now: float) -> None:
         ("index now", number(found.index) + _ripe(found)),
         ("price", number(found.price)),
         ("meets it", _at_age(found.crossing_age_s)),
-        ("due", f"{due}; at the latest every {show_duration(found.max_age_s)}"),
+        ("due", due if unknown else f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
         *((("failing", f"{found.failures} times in a row"),) if found.failures else ()),
         *(("held back", f"{clean(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
         *((("note", clean(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip
-    unknown = math.isnan(found.value)
     pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
     _show_crawls(found, now)
 

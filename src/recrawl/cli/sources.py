@@ -66,9 +66,10 @@ def _show(shown: list[SourceView], now: float, count: int) -> None:
     for each in shown:
         last = "–" if each.last is None else brief(max(now - each.last, 0.0))
         due = "–" if not math.isfinite(each.due) else brief(each.due - now) if each.due > now else "now"
+        half_life = "–" if each.last is None else brief(each.half_life_s)
         name = Text(clean(each.title, 200) or visible(each.url))
         tone = TONES.get(each.health.split()[0], "")
-        cells = (each.kind, brief_rate(each.pace_per_day / 86400.0), brief(each.half_life_s), last, due)
+        cells = (each.kind, brief_rate(each.pace_per_day / 86400.0), half_life, last, due)
         rows.append((str(each.id), name, *cells, Text(each.health, tone)))
     heads = ("id", "source", "kind", "pace", "½-life", "last", "due", "health")
     table(out, heads, rows, elastic=1, right=(0, 3, 4, 5, 6))

@@ -308,7 +308,7 @@ def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> 
     if asked:
         return "Due now: somebody asked for it to be fetched at once."
     if found.last is None:
-        return _why_first(around)
+        return _why_first(found, around)
     if around.interval_s:
         return f"Due {_when(found.due, now)}: its owner wants it fetched every {show_duration(around.interval_s)}."
     if found.form in UNPRICED:
@@ -319,13 +319,14 @@ def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> 
     return _why_worth(found, now)
 
 
-def _why_first(around: Circumstances) -> str:
+def _why_first(found: Explanation, around: Circumstances) -> str:
+    so_far = f"No answer yet, {found.failures} times in a row" if found.failures else "Never fetched yet"
     if math.isnan(around.first_wait_s):
-        return "Never fetched yet: it waits for its turn among the new sources."
+        return f"{so_far}: it waits for its turn among the new sources."
     if around.first_wait_s <= SOON_S:
-        return "Never fetched yet: new sources are fetched first, at once at this budget."
+        return f"{so_far}: new sources are fetched first, at once at this budget."
     wait = show_duration(math.ceil(around.first_wait_s))
-    return f"Never fetched yet: new sources are fetched first, within about {wait} at this budget."
+    return f"{so_far}: new sources are fetched first, within about {wait} at this budget."
 
 
 def _why_worth(found: Explanation, now: float) -> str:

@@ -301,7 +301,7 @@ class Added(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, kw_only=True):
-    """Sums over the crawl log since a time."""
+    """Sums over the crawl log since a time: new items, changes of pages, crawls without a usable answer."""
 
     crawls: int = 0
     requests: int = 0

@@ -128,9 +128,9 @@ def _gauges(view: Overview) -> list[tuple[str, str, float]]:
         ("recrawl_budget_requests_per_second", "Requests per second that may be sent", view.budget),
         ("recrawl_spend_requests_per_second", "Requests per second sent over the last minutes", view.spend),
         ("recrawl_price", "Index of the last source chosen", view.price),
-        ("recrawl_day_requests", "Requests sent over the last day", float(view.requests)),
-        ("recrawl_day_failed_crawls", "Crawls that failed over the last day", float(view.errors)),
-        ("recrawl_day_captured_interest", "Interest captured over the last day", view.captured),
+        ("recrawl_day_requests", "Requests sent over the last day", float(view.day.requests)),
+        ("recrawl_day_failed_crawls", "Crawls that failed over the last day", float(view.day.failed)),
+        ("recrawl_day_captured_interest", "Interest captured over the last day", view.day.captured),
         ("recrawl_hosts_held", "Hosts not to be visited now", float(view.held)),
     ]
 

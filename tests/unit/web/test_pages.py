@@ -71,6 +71,24 @@ class TestOverview:
         assert "recrawl run" in text
         assert 'action="/sources"' in text
 
+    def test_the_overview_begins_with_what_was_found(self, filled: SqliteStore, visitor: Visitor) -> None:
+        text = visitor.get("/").text
+        found = filled.items(limit=1)[0].title
+        places = [text.index(words) for words in ("New items", "Changes of pages", found, "Due next", "Budget", "<svg")]
+        assert places == sorted(places)
+        assert "The index is what a fetch of the source is worth now" in text
+        assert "what a fetch has to be worth" in text
+        told = visitor.get("/api/v1/status").json
+        totals = filled.totals(NOW - 86400)
+        assert (told["day_new"], told["day_changed"], told["day_errors"]) == (totals.new, totals.changed, totals.failed)
+
+    def test_a_source_that_never_answered_is_not_described(self, filled: SqliteStore, visitor: Visitor) -> None:
+        (added,) = filled.add([Source(url="https://never.example/feed")])
+        text = visitor.get(f"/sources/{added.id}").text
+        assert "it has not answered so far" in text
+        assert "Half-life</dt>" not in text
+        assert "Index now" not in text
+
     def test_it_shows_what_is_spent_and_what_is_next(self, filled: SqliteStore, visitor: Visitor) -> None:
         text = visitor.get("/").text
         for words in ("Budget", "Price", "Due next", "Fetches by host", "market.example", "<svg"):

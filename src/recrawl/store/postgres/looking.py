@@ -223,7 +223,8 @@ async def prices(connection: Any, since: float, limit: int) -> list[Price]:
 async def totals(connection: Any, since: float) -> Totals:
     """Sums over the crawl log; a crawl without a usable answer, refused by robots included, counts as failed."""
     row = await connection.fetchrow(
-        "SELECT count(*), coalesce(sum(requests), 0)::bigint, coalesce(sum(new), 0)::bigint, "
+        "SELECT count(*), coalesce(sum(requests), 0)::bigint, "
+        "coalesce(sum(new) FILTER (WHERE outcome <> 'changed'), 0)::bigint, "
         "count(*) FILTER (WHERE outcome = 'changed'), count(*) FILTER (WHERE outcome IN ('failed', 'refused')), "
         "coalesce(sum(captured), 0) FROM crawls WHERE at >= $1",
         since,

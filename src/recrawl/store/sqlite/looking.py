@@ -202,7 +202,8 @@ def _with_nans(record: type[Price], row: tuple[Any, ...]) -> Price:
 def totals(connection: sqlite3.Connection, since: float) -> Totals:
     """Sums over the crawl log; a crawl without a usable answer, refused by robots included, counts as failed."""
     row = connection.execute(
-        "SELECT count(*), coalesce(sum(requests), 0), coalesce(sum(new), 0), coalesce(sum(outcome = 'changed'), 0), "
+        "SELECT count(*), coalesce(sum(requests), 0), coalesce(sum(new) FILTER (WHERE outcome <> 'changed'), 0), "
+        "coalesce(sum(outcome = 'changed'), 0), "
         "coalesce(sum(outcome IN ('failed', 'refused')), 0), coalesce(sum(captured), 0.0) FROM crawls WHERE at >= ?",
         (since,),
     ).fetchone()

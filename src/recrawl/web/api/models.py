@@ -425,6 +425,8 @@ class StatusOut(Record):
     day_requests: int
     day_errors: int
     day_captured: float | None
+    day_new: int
+    day_changed: int
     per_fetch: float | None
     hosts_held: int
 

@@ -227,12 +227,12 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
                 url=each.source.url,
                 interval_now=finite(each.interval_before),
                 interval_then=finite(each.interval_after),
-                captured_now=finite(each.captured_before),
-                captured_then=finite(each.captured_after),
+                captured_now=finite(each.captured_before) if view.interest else None,
+                captured_then=finite(each.captured_after) if view.interest else None,
             )
             for each in view.movers
         ]
-        now, then = _at(view.present, view.fresh_now), _at(view.chosen, view.fresh_then)
+        now, then = _at(view.present, view.fresh_now, view.interest), _at(view.chosen, view.fresh_then, view.interest)
         return models.WhatIfOut(sources=view.sources, known=view.known, now=now, then=then, movers=moved)
 
     @routes.get("/status", tags=["schedule"])
@@ -246,14 +246,16 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
                 "active": view.active,
                 "paused": view.paused,
                 "retired": view.retired,
-                "never_fetched": desk.situation().never_fetched,
+                "never_fetched": view.never_fetched,
             },
             budget=finite(view.budget),
             spend=finite(view.spend),
             price=finite(view.price),
-            day_requests=view.requests,
-            day_errors=view.errors,
-            day_captured=finite(view.captured),
+            day_requests=view.day.requests,
+            day_errors=view.day.failed,
+            day_captured=finite(view.day.captured),
+            day_new=view.day.new,
+            day_changed=view.day.changed,
             per_fetch=finite(view.per_fetch),
             hosts_held=view.held,
         )
@@ -269,14 +271,14 @@ def _add_fleet(routes: APIRouter, desk: Desk) -> None:
         return models.FleetOut.of(board, is_up(board, desk.now()))
 
 
-def _at(found: Prospect, fresh: float) -> models.ProspectOut:
+def _at(found: Prospect, fresh: float, interest: bool) -> models.ProspectOut:
     return models.ProspectOut(
         budget=finite(found.budget),
         spend=finite(found.spend),
         price=finite(found.price),
-        captured=finite(found.captured),
-        inflow=finite(found.inflow),
-        share=finite(share(found)),
+        captured=finite(found.captured) if interest else None,
+        inflow=finite(found.inflow) if interest else None,
+        share=finite(share(found)) if interest else None,
         freshness=finite(fresh),
         median_delay=finite(found.delay),
         unworthy=found.unworthy,

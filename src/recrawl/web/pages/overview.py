@@ -13,6 +13,9 @@ from recrawl.web.views.fleet import fleet
 from recrawl.web.views.latest import Wanted, latest
 from recrawl.web.views.overview import Overview, overview
 
+NEWS = 8
+"""Finds the page begins with."""
+
 
 def router(desk: Desk, pages: Pages) -> APIRouter:
     """The page."""
@@ -29,7 +32,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             view=view,
             fleet=fleet(desk),
             charts=_charts(view),
-            news=latest(desk, Wanted(order="found", limit=6)).entries,
+            news=latest(desk, Wanted(order="found", limit=NEWS)).entries,
         )
 
     return routes

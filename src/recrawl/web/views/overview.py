@@ -1,4 +1,4 @@
-"""The whole at a glance: what is spent, what it buys, what is next."""
+"""The whole at a glance: what was found, what is next, what is spent on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from recrawl.answers import in_order
-from recrawl.store.base import Crawl, Price
+from recrawl.store.base import Crawl, Price, Totals
 from recrawl.web.desk import LONG_S, SHORT_S, Desk
 from recrawl.web.views.catalogue import Row, row
 
@@ -32,21 +32,21 @@ class Overview:
     """Rates are per second.
 
     Parameters
+        day: what the last day brought, as `recrawl status` counts it
         spend: requests per second, lately
-        per_fetch: interest captured per request over the window
-        prices: of the window, oldest first
+        per_fetch: interest captured per request over the day
+        prices: of the day, oldest first
     """
 
     active: int
     paused: int
     retired: int
+    never_fetched: int
     crawler: str | None
     budget: float
     spend: float
     price: float
-    requests: int
-    captured: float
-    errors: int
+    day: Totals
     per_fetch: float
     prices: list[Price]
     hosts: list[HostLine]
@@ -63,21 +63,20 @@ class Overview:
 def overview(desk: Desk) -> Overview:
     """As of now, some of it a few seconds old."""
     prices = desk.cached.soon("prices", LONG_S, lambda: desk.store.prices(desk.now() - WINDOW_S, limit=8640))
-    requests, captured = sum(p.requests for p in prices), math.fsum(p.captured for p in prices)
+    day = desk.cached.soon("day", LONG_S, lambda: desk.store.totals(desk.now() - WINDOW_S))
     crawls, hosts = desk.cached.soon("hosts", LONG_S, lambda: _by_host(desk))
     count = desk.cached.soon("states", SHORT_S, lambda: _states(desk))
     return Overview(
         active=count["active"],
         paused=count["paused"],
         retired=count["retired"],
+        never_fetched=desk.situation().never_fetched,
         crawler=desk.crawler(),
         budget=desk.budget(),
         spend=_spend(desk, prices),
         price=desk.price(),
-        requests=requests,
-        captured=captured,
-        errors=sum(p.errors for p in prices),
-        per_fetch=captured / requests if requests else math.nan,
+        day=day,
+        per_fetch=day.captured / day.requests if day.requests else math.nan,
         prices=prices,
         hosts=hosts,
         recent=crawls,
