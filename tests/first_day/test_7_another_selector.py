@@ -26,11 +26,11 @@ def versioned(body: str) -> Any:
 
 EDITS: dict[str, tuple[dict[str, Any], str]] = {
     "select": ({"select": ".price"}, "now compared by what .price picks"),
-    "ignore": (
+    "css": (
         {"options": SourceOptions(ignore=(".note",))},
         "now compared by its main text, without what .note picks",
     ),
-    "ignore_text": (
+    "regex": (
         {"options": SourceOptions(ignore_text=("fr.sh",))},
         "now compared by its main text, without text like fr.sh",
     ),

@@ -23,6 +23,7 @@ COMMANDS = {
     "add": "recrawl.cli.add",
     "import": "recrawl.cli.import_",
     "export": "recrawl.cli.export",
+    "preview": "recrawl.cli.preview",
     "sources": "recrawl.cli.sources",
     "tag": "recrawl.cli.tag",
     "pause": "recrawl.cli.pause",

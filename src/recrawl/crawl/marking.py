@@ -27,7 +27,7 @@ def parts_of(text: Text, counts: WhatCounts, now: float) -> tuple[tuple[Part, ..
     _leave_out_matches(lines, counts.ignore_text)
     if counts.ignore_noise and counts.digest == "text":
         _leave_out_noise(lines, text.firm, now)
-    return tuple(line.parts() for line in lines)
+    return tuple(line.parts() for line in lines if line.text.strip())
 
 
 class _Line:

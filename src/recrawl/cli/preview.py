@@ -1,0 +1,181 @@
+"""`recrawl preview`: what is seen of an address, which text counts, and what would be ignored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recrawl.cli.options import described, json_option, opened_store, settings, store_options
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from recrawl.crawl.findings import Part
+    from recrawl.crawl.preview import Preview
+    from recrawl.store.base import Source, Store
+
+SHOWN, LEFT_OUT_SHOWN = 60, 2
+"""Lines that are shown, and of those left out for one reason."""
+
+
+@click.command(name="preview", short_help="Show what is seen of an address, and what counts.")
+@click.argument("target", metavar="URL")
+@click.option("--kind", type=click.Choice(["auto", "feed", "sitemap", "page"]), help="What it is read as.")
+@click.option("--select", metavar="CSS", help="The part of a page that is compared.")
+@click.option("--digest", type=click.Choice(["text", "raw"]), help="What of a page is compared.")
+@click.option("--ignore", multiple=True, metavar="CSS", help="What does not count; may be repeated.")
+@click.option("--ignore-text", multiple=True, metavar="REGEX", help="Text that does not count; may be repeated.")
+@click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
+@click.option("--header", "headers", multiple=True, metavar="'K: V'", help="Sent to its own origin; may be repeated.")
+@click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
+@click.option("--all", "whole", is_flag=True, help="Show every line, those left out included.")
+@json_option
+@store_options
+def command(target: str, allow_private: bool | None, whole: bool, as_json: bool, **given: Any) -> int:
+    """Fetch an address once, as a crawl would, and show what is seen of it. Nothing is stored.
+
+    Of a page: the text that is compared, and in ⟦brackets⟧ what does not count, and why. Of a feed or sitemap: its
+    items with their dates. URL may also be a source of the catalogue, by its id or a part of its name: then its own
+    options count where none are given here.
+    """
+    from recrawl.crawl.fields import given_to
+    from recrawl.crawl.preview import look_at
+
+    config, fields = settings({"fetch.allow_private": allow_private}), described(given)
+    if "://" in config.store or Path(config.store).exists():
+        with opened_store(config) as store:
+            seen = asyncio.run(look_at(config, given_to(_meant(store, target), fields), store))
+    else:
+        seen = asyncio.run(look_at(config, given_to(_new(target), fields)))
+    if as_json:
+        from recrawl.cli.showing import write_json
+
+        write_json(seen)
+    else:
+        _show(seen, whole)
+    return 1 if seen.error else 0
+
+
+def _meant(store: Store, target: str) -> Source:
+    """A source of the catalogue if it is one; else the address."""
+    from recrawl.cli.targets import TargetError, find_source
+    from recrawl.crawl.urls import normalise
+
+    if "://" in target:
+        return store.source(normalise(target)) or _new(target)
+    try:
+        return find_source(store, target)
+    except TargetError:
+        if "." not in target:
+            raise
+        return _new(target)
+
+
+def _new(target: str) -> Source:
+    from recrawl.crawl.urls import normalise
+    from recrawl.store.base import Source
+
+    return Source(url=normalise(target))
+
+
+def _show(seen: Preview, whole: bool) -> None:
+    from rich.text import Text
+
+    from recrawl.cli.console import console
+    from recrawl.cli.showing import lines
+    from recrawl.crawl.text import visible
+
+    texts = [Text(each, style="bold" if k == 0 else "") for k, each in enumerate(_head(seen))]
+    if seen.error:
+        way_out = ": --allow-private fetches it" if seen.reason == "address" else ""
+        texts.append(Text(visible(seen.error) + way_out, style="red"))
+    elif seen.kind == "page":
+        texts += [Text(""), *_page(seen, whole)]
+    else:
+        texts += [Text(""), *_items(seen, whole)]
+    out = console()
+    if whole or not out.is_terminal:
+        lines(out, texts)
+    else:
+        for text in texts:
+            out.print(text, overflow="fold")
+
+
+def _head(seen: Preview) -> Iterator[str]:
+    from recrawl.crawl.text import visible
+
+    if seen.title:
+        yield visible(seen.title)
+    yield visible(seen.address if seen.address == seen.url else f"{seen.url} → {seen.address}")
+    asked = f"{seen.requests} request{'s' if seen.requests != 1 else ''}"
+    status = f"status {seen.status}" if seen.status else ""
+    yield ", ".join(filter(None, (seen.kind, status, f"{seen.size:,} bytes", asked)))
+    if seen.compared:
+        yield visible(f"compared: {seen.compared}")
+    if seen.remark:
+        yield visible(f"note: {seen.remark}")
+    for name, found in (("feed", seen.feeds), ("sitemap", seen.sitemaps)):
+        for each in found:
+            yield visible(f"{name}: {each}")
+
+
+def _page(seen: Preview, whole: bool) -> Iterator[Text]:
+    from rich.text import Text
+
+    shown = 0
+    for why, run in groupby(seen.lines, key=_left_out_for):
+        together = list(run)
+        few = together if not why or whole else together[:LEFT_OUT_SHOWN]
+        for line in few:
+            shown += 1
+            if shown > SHOWN and not whole:
+                yield Text(f"… {len(seen.lines)} lines in all: --all shows every one", style="dim")
+                return
+            yield _line(line)
+        if len(few) < len(together):
+            yield Text(f"… {len(together) - len(few)} more lines left out: {why}", style="dim")
+    if not seen.lines:
+        yield Text(seen.text or "no text")
+
+
+def _left_out_for(line: tuple[Part, ...]) -> str:
+    """Why all of a line is left out; nothing if some of it counts."""
+    return line[0].why if all(part.why or not part.text.strip() for part in line) else ""
+
+
+def _line(line: tuple[Part, ...]) -> Text:
+    from rich.text import Text
+
+    from recrawl.crawl.text import visible
+
+    text = Text()
+    for part in line:
+        text.append(visible(f"⟦{part.text}⟧ ({part.why})" if part.why else part.text), "dim" if part.why else "")
+    return text
+
+
+def _items(seen: Preview, whole: bool) -> Iterator[Text]:
+    from rich.text import Text
+
+    from recrawl.crawl.text import visible
+
+    for child in seen.children:
+        yield Text(visible(f"lists {child}"))
+    few = seen.items if whole else seen.items[:SHOWN]
+    for item in few:
+        date = "no date" if item.published is None else _date(item.published)
+        yield Text.assemble((f"{date:<17}", "dim"), visible(item.title or item.link))
+    more = seen.item_count - len(few)
+    if more or not few:
+        yield Text(f"… {more} more items" if more else "no items", style="dim")
+
+
+def _date(at: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
