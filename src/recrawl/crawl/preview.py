@@ -18,6 +18,7 @@ from recrawl.crawl.courier import Courier, Delivery
 from recrawl.crawl.findings import Findings, FoundItem, Part, UnreadableError
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.politeness import Slots
+from recrawl.crawl.purse import Unmetered
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.robots import RobotsCache
@@ -29,16 +30,6 @@ from recrawl.store.base import Source, Store
 LONGEST_S = 60.0
 """For all of it: robots.txt, redirects and reading included."""
 MOST_ITEMS, MOST_SITEMAPS = 500, 20
-
-
-class Unmetered:
-    """Where requests cost nothing."""
-
-    async def pay(self) -> None:
-        """At once."""
-
-    def give_back(self, amount: float) -> None:
-        """Nothing was taken."""
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):

@@ -78,3 +78,13 @@ class Purse:
             self.spent += amount
         finally:
             self.waiting -= 1
+
+
+class Unmetered:
+    """Nobody's budget: a look is a handful of requests, asked for by a person."""
+
+    async def pay(self) -> None:
+        """Nothing."""
+
+    def give_back(self, amount: float) -> None:
+        """Nothing."""

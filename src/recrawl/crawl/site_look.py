@@ -22,6 +22,7 @@ from recrawl.crawl.courier import Courier
 from recrawl.crawl.findings import Findings, UnreadableError
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.politeness import Slots
+from recrawl.crawl.purse import Unmetered
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
 from recrawl.crawl.robots import RobotsCache
@@ -107,16 +108,6 @@ async def _look(
         await looker.close()
 
 
-class _Free:
-    """Nobody's budget: a look is a handful of requests, asked for by a person."""
-
-    async def pay(self) -> None:
-        """Nothing."""
-
-    def give_back(self, amount: float) -> None:
-        """Nothing."""
-
-
 class _Looker:
     def __init__(
         self, config: Config, stored: Callable[[str], Robots | None], headers: Mapping[str, str], robots: bool
@@ -127,7 +118,7 @@ class _Looker:
         self._allow_private, self._headers, self._obeys = fetching.allow_private, headers, robots
         slots = Slots(Politeness(delay="0s"), self._clock.now(), Random())
         transport = HttpTransport(fetching, self._clock)
-        self._courier = Courier(transport, self._cache, slots, _Free(), self._clock, fetching)
+        self._courier = Courier(transport, self._cache, slots, Unmetered(), self._clock, fetching)
 
     async def close(self) -> None:
         await self._readers.close()
