@@ -44,8 +44,6 @@ RESTS_ON: Mapping[str, tuple[str, ...]] = {
     SERVER: _HINTS,
 }
 """By cause, the settings without which it might not have come to it."""
-_OPTIONS = {"robots": "robots", PUBLISHER: "hints", SERVER: "hints"}
-"""The same of what may be said of single sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,7 @@ class Causes:
         if not self._stamps or not cause:
             return ""
         asked = () if cause in ROUTINE else (source.url, source.headers)
-        option = getattr(options, _OPTIONS[cause]) if cause in _OPTIONS else None
-        return _stamp([self._stamps.get(cause, ""), option, *asked])
+        return _stamp([self._stamps.get(cause, ""), _option(cause, options), *asked])
 
     def host_stands(self, cause: str, under: str) -> bool:
         """Whether a hold of a host has what it rested on."""
@@ -86,6 +83,13 @@ def free(progress: Progress, now: float) -> None:
         progress.due = now
     progress.held_until, progress.held_by, progress.held_cause, progress.held_under = 0.0, "", "", ""
     progress.failures = 0
+
+
+def _option(cause: str, options: Effective) -> bool | None:
+    """The same of what may be said of single sources; whoever says when to fetch one heeds no publisher."""
+    if cause in ROUTINE:
+        return options.hints and options.interval is None
+    return options.robots if cause == "robots" else None
 
 
 def _setting(config: Config, name: str) -> object:

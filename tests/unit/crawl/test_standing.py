@@ -87,6 +87,16 @@ def test_it_is_kept_to_against_the_wish_of_the_publisher(made: Callable[..., Dec
     assert held == {1: 0.0, 2: 0.0, 3: NINE + 86400.0}
 
 
+def test_a_hold_the_publisher_asked_for_ends_when_an_interval_is_given(made: Callable[..., Decider]) -> None:
+    decider = made()
+    decider.admit([source(1)], NINE)
+    (settled,) = visited(decider, NINE, Hints(stay_away_s=86400.0), text="the same")
+    assert settled.progress.held_until == NINE + 86400.0
+    decider.admit([source(1, interval=HOUR)], NINE + 60.0)
+    assert chosen(decider, NINE + HOUR - 1.0) == []
+    assert chosen(decider, NINE + HOUR) == [1]
+
+
 def test_it_changes_while_the_crawler_runs(made: Callable[..., Decider]) -> None:
     decider = made()
     decider.admit([source(interval=2 * HOUR)], NINE)
