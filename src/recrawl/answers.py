@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from recrawl.cluster.board import Board, common_record, is_up, read_board
 from recrawl.config import Config
+from recrawl.crawl import budget_note
 from recrawl.crawl.deciding import FLOOR_ROUNDS, recall
 from recrawl.crawl.explanation import Circumstances, Explanation, circumstances, explain
 from recrawl.crawl.politeness import Slots
@@ -128,6 +129,9 @@ def _budget(store: Store, ruling: Config, board: Board | None, last: Price | Non
     """Of the fleet; else of whoever crawls or crawled last; else of the settings."""
     if board is not None and board.budget > 0.0:
         return board.budget
+    asked = budget_note.read(store)
+    if asked is not None:
+        return asked.per_second
     if last is None or budget_told(store) or not 0.0 < last.budget < math.inf:
         return ruling.budget_per_s
     return last.budget

@@ -139,8 +139,6 @@ def make_crawler(
     changeable = budget is not None and split is None  # a trial splits the budget itself
     if budget is not None and changeable:
         budget_note.begin(store, owner(), budget.per_second)
-    elif not allotted:
-        budget_note.forget(store)
     purse = Purse(budget, timer)
     gate = GatedTransport(transport or HttpTransport(config.fetch, timer), budget, timer)
     courier = Courier(

@@ -123,6 +123,7 @@ def test_another_budget_is_taken_within_a_moment_and_shown() -> None:
                 await asyncio.sleep(0.05)
             assert crawler.allotment.burst == 2.0
             assert "120/min, asked for" in await said("budget")
+            assert json.loads(await said("status", "--json"))["budget_per_s"] == 2.0
 
         await beside_a_crawler(store, act)
         store.release()

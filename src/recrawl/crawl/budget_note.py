@@ -1,16 +1,15 @@
 """The budget of a running crawler, changed from outside: a note in the store that it follows.
 
-It holds for that run. The next one begins with the budget it is given, and leaves a note of its own. A crawler that
-takes no other budget while it runs (a comparison, a fleet, somebody else's fetcher) leaves none.
+It holds for that run. Whoever crawls next drops it (`settings_note.leave_settings`) and begins with the budget it is
+given. A crawler that takes no other budget while it runs (a comparison, a fleet, somebody else's fetcher) leaves none.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from recrawl.crawl.settings_note import BUDGET as NOTE
 from recrawl.crawl.settings_note import Notes
-
-NOTE = "crawler/budget"
 
 
 class BudgetNote(msgspec.Struct, kw_only=True, frozen=True):
@@ -36,12 +35,6 @@ class BudgetNote(msgspec.Struct, kw_only=True, frozen=True):
 def begin(store: Notes, owner: str, per_second: float) -> None:
     """A run begins with this budget, and follows what is asked for."""
     store.write_note(NOTE, msgspec.json.encode(BudgetNote(owner=owner, begun=per_second)))
-
-
-def forget(store: Notes) -> None:
-    """A run begins that follows nothing."""
-    if store.note(NOTE) is not None:
-        store.write_note(NOTE, None)
 
 
 def ask(store: Notes, note: BudgetNote, per_second: float, now: float) -> BudgetNote:

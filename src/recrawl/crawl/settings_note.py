@@ -17,6 +17,8 @@ from recrawl.config.loading import replaced
 from recrawl.errors import RecrawlError
 
 NOTE = "crawler/settings"
+BUDGET = "crawler/budget"
+"""What was asked for while a run went on (`budget_note`)."""
 NAMES = (
     "budget", "policy", "objective", "half_life", "max_age", "cold_start", "politeness.scope", "politeness.delay",
     "politeness.min_interval", "politeness.parallel_per_host", "politeness.quiet_hours", "discovery.per_site",
@@ -42,6 +44,8 @@ def leave_settings(store: Notes, config: Config) -> None:
     said = msgspec.json.encode({name: reduce(getattr, name.split("."), config) for name in NAMES})
     if store.note(NOTE) != said:
         store.write_note(NOTE, said)
+    if store.note(BUDGET) is not None:
+        store.write_note(BUDGET, None)  # asked for of another run
 
 
 def in_force(store: Notes, config: Config) -> Config:
