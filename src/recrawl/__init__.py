@@ -10,6 +10,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from recrawl import compiled_code
+
 if TYPE_CHECKING:
     from recrawl import errors as errors
     from recrawl import policies as policies
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from recrawl.sim.runs import simulate as simulate
 
 __version__ = "0.1.0"
+compiled_code.find_a_place()
 
 _HOMES = {
     "Answer": "recrawl.crawl.reports",

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import structlog
 
+from recrawl import compiled_code
 from recrawl.kernels import interpreted
 from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.records import Visits
@@ -76,6 +77,8 @@ class Compiling:
         with self._lock:
             if self.done or self._thread is not None or not interpreted.missing():
                 return
+            if compiled_code.passing():
+                _warn("compiled code can be kept nowhere: every start compiles; NUMBA_CACHE_DIR names a folder for it")
             options = {name: getattr(policy, name) for name in OPTIONS}
             self._thread = threading.Thread(target=self._see_through, args=(options, now), daemon=True)
             self._thread.start()
@@ -88,8 +91,7 @@ class Compiling:
                     warm_up(LearnedWhittle(**options), now)
                     return
             if not self._leaving:
-                words = "the process that compiles was ended: compiling here, and nothing is done meanwhile"
-                structlog.get_logger("recrawl").warning(words)
+                _warn("the process that compiles was ended: compiling here, and nothing is done meanwhile")
         finally:
             self.finish()
 
@@ -113,6 +115,10 @@ class Compiling:
             return child.wait() == 0
         finally:
             atexit.unregister(leave)
+
+
+def _warn(words: str) -> None:
+    structlog.get_logger("recrawl").warning(words)
 
 
 compiling = Compiling()
