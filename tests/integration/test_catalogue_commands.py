@@ -1,5 +1,6 @@
 """The commands that keep the catalogue and look at what became of it, from the outside, on a store in a file."""
 
+import gzip
 import io
 import json
 import math
@@ -192,6 +193,10 @@ def test_a_file_that_is_no_list_is_refused_in_one_line(complained, here):
     Path("x.opml").write_text("<html><body>no</body></html>")
     assert "not an OPML list" in complained("import", "x.opml")
     assert "cannot be read" in complained("import", "none.opml")
+    (here / "empty.txt").write_bytes(b"\n")
+    assert "got an empty file" in complained("import", "empty.txt")
+    (here / "feeds.opml.gz").write_bytes(gzip.compress(OPML.encode()))
+    assert "packed with gzip: unpack it first" in complained("import", "feeds.opml.gz")
 
 
 @pytest.mark.parametrize("form", ["opml", "csv", "text"])

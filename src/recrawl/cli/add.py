@@ -32,7 +32,7 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> i
     already is reported, and left as it is unless --update is given.
     """
     from recrawl.cli.catalogue import complain, take_in
-    from recrawl.cli.listing import Entry
+    from recrawl.crawl.listing import Entry
 
     fields, config = described(given), settings()
     with opened_store(config, create=True) as store:

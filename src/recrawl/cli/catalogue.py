@@ -12,7 +12,7 @@ import click
 from recrawl.errors import ParameterError
 
 if TYPE_CHECKING:
-    from recrawl.cli.listing import Entry
+    from recrawl.crawl.listing import Entry
     from recrawl.store.base import Source, Store
 
 USER_ERROR = 2
@@ -63,8 +63,8 @@ def complain(taken: Taken, numbered: bool) -> int:
 
 
 def _source(entry: Entry, defaults: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
-    from recrawl.cli.listing import state
     from recrawl.crawl.fields import checked_fields, given_to
+    from recrawl.crawl.listing import state
     from recrawl.crawl.text import TITLE_CHARACTERS, clean
     from recrawl.crawl.urls import normalise
     from recrawl.store.base import Source

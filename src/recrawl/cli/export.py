@@ -40,7 +40,7 @@ def command(file: Path, form: str | None, tag: str | None, with_headers: bool) -
 
 
 def _written(sources: list[Source], form: str, with_headers: bool) -> str:
-    from recrawl.cli.listing import write_csv, write_text
+    from recrawl.crawl.listing import write_csv, write_text
 
     if form == "opml":
         from recrawl.crawl.opml import write_opml

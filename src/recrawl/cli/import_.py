@@ -12,7 +12,7 @@ from recrawl.cli.options import described, opened_store, settings, source_option
 
 if TYPE_CHECKING:
     from recrawl.cli.catalogue import Taken
-    from recrawl.cli.listing import Entry
+    from recrawl.crawl.listing import Entry
 
 LARGEST = 256 * 2**20
 NAMED = 10
@@ -55,22 +55,12 @@ def _content(file: Path) -> bytes:
 
 
 def _entries(data: bytes) -> list[Entry]:
-    from recrawl.cli import listing
+    from recrawl.crawl.listing import read_list
 
-    form = listing.format_of(data)
-    if form == "opml":
-        return _subscriptions(data)
-    return (listing.read_csv if form == "csv" else listing.read_text)(listing.decoded(data))
-
-
-def _subscriptions(data: bytes) -> list[Entry]:
-    from recrawl.cli.listing import Entry
-    from recrawl.crawl.opml import read_opml
-
-    found = read_opml(data)
-    if found.broken:
+    found = read_list(data)
+    if found.damaged:
         click.echo("recrawl: the list is damaged; what could be read of it was read", err=True)
-    return [Entry(each.line, each.url, {"title": each.title, "tags": each.tags}) for each in found]
+    return found.entries
 
 
 def _report(taken: Taken, update: bool) -> None:

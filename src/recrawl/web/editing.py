@@ -7,11 +7,8 @@ private network; the crawler checks once more, at the moment it connects.
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -20,8 +17,8 @@ from recrawl.config import Config
 from recrawl.config.option_rules import OPTIONS
 from recrawl.crawl.addresses import host_refusal
 from recrawl.crawl.fields import UNSAID, checked_fields, given_to
-from recrawl.crawl.findings import UnreadableError
-from recrawl.crawl.opml import read_opml, write_opml
+from recrawl.crawl.listing import Entry, read_list, state
+from recrawl.crawl.opml import write_opml
 from recrawl.crawl.text import TITLE_CHARACTERS, clean
 from recrawl.crawl.urls import host, normalise
 from recrawl.errors import ParameterError
@@ -33,8 +30,8 @@ FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select"
 MAY_BE_EMPTY = ("half_life", "max_age", "select", *OPTIONS)
 MOST_IMPORTED = 200_000
 MOST_TAGS = 20
-LONGEST_LINE = 10_000
-"""Bytes; no address that may be crawled is as long."""
+LONGEST_ADDRESS = 10_000
+"""No address that may be crawled is as long."""
 LARGEST = 1e9
 
 
@@ -91,21 +88,31 @@ def remove(desk: Desk, source: Source) -> None:
 
 
 def take_list(desk: Desk, body: bytes) -> Imported:
-    """Take in an OPML list, or plain text with an address a line; what cannot be used is listed."""
+    """Take in a list, OPML, CSV or plain text; what cannot be used is listed."""
     result, now = Imported(), desk.now()
     fresh: dict[str, Source] = {}
-    for line, url, title, tags in _entries(body):
+    for entry in _entries(body):
         try:
-            address = allowed(url, desk.config)
-            fields = checked({"tags": list(tags)} if tags else {})
+            address = allowed(entry.url[:LONGEST_ADDRESS], desk.config)
+            source = given_to(Source(url=address, added=now), _listed(entry))
         except ParameterError as error:
-            result.refused.append(f"line {line}: {error}")
+            result.refused.append(f"line {entry.line}: {error}")
             continue
-        fresh.setdefault(address, Source(url=address, title=clean(title, TITLE_CHARACTERS), added=now, **fields))
+        fresh.setdefault(address, source)
     added = _taken(desk, list(fresh.values()))
     result.added = sum(each.new for each in added)
     result.known = len(added) - result.added
     return result
+
+
+def _listed(entry: Entry) -> dict[str, Any]:
+    """Fields of a source as a list has them; headers come from the command line alone."""
+    fields = checked({name: value for name, value in entry.fields.items() if value})
+    if entry.fields.get("title"):
+        fields["title"] = clean(entry.fields["title"], TITLE_CHARACTERS)
+    if entry.fields.get("state"):
+        fields["state"] = state("state", entry.fields["state"])
+    return fields
 
 
 def written_list(desk: Desk) -> bytes:
@@ -129,35 +136,13 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, **empty}
 
 
-Entry = tuple[int, str, str, tuple[str, ...]]
-"""Line, address, title and tags."""
-
-
 def _entries(body: bytes) -> list[Entry]:
-    opml = body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
-    entries = list(islice(_subscriptions(body) if opml else _lines(body), MOST_IMPORTED + 1))
-    if len(entries) > MOST_IMPORTED:
-        raise ParameterError("list", f"at most {MOST_IMPORTED} entries", "more")
-    return entries
-
-
-def _subscriptions(body: bytes) -> Iterator[Entry]:
-    """Of an OPML list that was sent whole: half of one would look like a list from which the rest was removed."""
-    try:
-        found = read_opml(body)
-    except UnreadableError as error:
-        raise ParameterError("list", "OPML, or an address a line", str(error)) from error
-    if found.cut:
-        raise ParameterError("list", "a whole OPML list", "one that ends before its end; nothing of it was taken")
-    return ((each.line, each.url, each.title, each.tags) for each in found)
-
-
-def _lines(body: bytes) -> Iterator[Entry]:
-    body = body.removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    for number, line in enumerate(BytesIO(body), 1):
-        words = line[:LONGEST_LINE].decode("utf-8", "replace").split(maxsplit=1)
-        if words and not line.startswith(b"#"):
-            yield number, words[0], "", ()
+    found = read_list(body, MOST_IMPORTED + 1)
+    if found.cut:  # half a list would look like one from which the rest was removed
+        raise ParameterError("the list", "a whole OPML list", "one that ends before its end; nothing of it was taken")
+    if len(found.entries) > MOST_IMPORTED:
+        raise ParameterError("the list", f"at most {MOST_IMPORTED} entries", "more")
+    return found.entries
 
 
 def _taken(desk: Desk, sources: Sequence[Source]) -> list[Added]:

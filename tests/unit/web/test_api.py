@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -60,6 +61,31 @@ class TestSources:
         out = program.get("/api/v1/export").body
         again = program.ask("POST", "/api/v1/import", out, {"content-type": "text/x-opml"}).json
         assert (again["added"], again["known"]) == (0, 1)
+
+    def test_csv_is_read_as_on_the_command_line(self, store: SqliteStore, program: Visitor) -> None:
+        body = (
+            b"title;url;importance;tags;state;headers\n"
+            b"A list;https://a.example/feed;2.5;news,local;paused;Authorization: x\n"
+            b"B;https://b.example/;many;;;\n"
+        )
+        answer = program.ask("POST", "/api/v1/import", body, {"content-type": "text/csv"}).json
+        assert (answer["added"], answer["known"]) == (1, 0)
+        (refused,) = answer["refused"]
+        assert refused.startswith("line 3: importance must be")
+        (source,) = store.sources()
+        assert (source.url, source.title, source.importance) == ("https://a.example/feed", "A list", 2.5)
+        assert (source.tags, source.state, source.headers) == (("news", "local"), "paused", {})
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [(b"", "an empty file"), (b" \n\n", "an empty file"), (b"# nothing\n", "without any address"),
+         (gzip.compress(b"https://a.example/"), "packed with gzip: unpack it first"),
+         (b"<opml><body/></opml>", "without any"), (b"<html></html>", "OPML, CSV")],
+    )  # fmt: skip
+    def test_what_is_no_list_is_said_so(self, store: SqliteStore, program: Visitor, body: bytes, said: str) -> None:
+        answer = program.ask("POST", "/api/v1/import", body, {"content-type": "text/plain"})
+        assert (answer.status, store.count()) == (422, 0)
+        assert said in answer.text
 
 
 class TestLooking:

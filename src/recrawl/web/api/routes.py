@@ -116,12 +116,12 @@ def _add_catalogue(routes: APIRouter, desk: Desk) -> None:
 
 def _add_lists(routes: APIRouter, desk: Desk) -> None:
     taken = {"requestBody": {"required": True, "content": {
-        kind: {"schema": {"type": "string"}} for kind in ("text/x-opml", "text/plain")
+        kind: {"schema": {"type": "string"}} for kind in ("text/x-opml", "text/plain", "text/csv")
     }}}  # fmt: skip
 
     @routes.post("/import", tags=["sources"], openapi_extra=taken)
     async def take(request: Request) -> models.ImportedOut:
-        """Take in an OPML list, or text with an address a line."""
+        """Take in a list: OPML, CSV with headings, or text with an address a line."""
         body = await request.body()
         result = await asyncio.to_thread(editing.take_list, desk, body)
         return models.ImportedOut(added=result.added, known=result.known, refused=result.refused[:1000])

@@ -1,4 +1,4 @@
-"""Lists of sources as people have them: plain text and CSV. (OPML is read by `crawl.opml`.)
+"""Lists of sources as people have them: OPML (read by `crawl.opml`), plain text and CSV, told apart by their beginning.
 
 Text: an address a line, a title after white space if there is one; empty lines and lines that begin with # are left
 out. CSV: a heading row that has `url`, and any of the columns below, and options of sources, several lines in one cell
@@ -12,8 +12,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from recrawl.config.option_rules import OPTIONS
@@ -26,6 +27,9 @@ Format = Literal["opml", "csv", "text"]
 COLUMNS = ("url", "title", "kind", "importance", "half_life", "max_age", "cost", "tags", "select", "state")
 _ALIASES = {"xmlurl": "url", "feed": "url", "link": "url", "address": "url", "name": "title", "text": "title",
             "tag": "tags", "folder": "tags", "category": "tags", "header": "headers"}  # fmt: skip
+KINDS = "OPML, CSV with a heading `url`, or text with an address a line"
+# The second is what is left of the first where it was taken for text.
+_PACKED = {b"\x1f\x8b": "gzip", b"\x1f\xef\xbf\xbd": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _STATES = ("active", "paused", "retired")
 
 
@@ -61,25 +65,63 @@ def format_of(data: bytes) -> Format:
     return "csv" if "url" in _names(heading, _delimiter(heading)) and "://" not in heading else "text"
 
 
-def read_text(text: str) -> list[Entry]:
+@dataclass(frozen=True)
+class Listing:
+    """What is in a list; of an OPML list, whether it is damaged, and whether its end is missing."""
+
+    entries: list[Entry]
+    damaged: bool = False
+    cut: bool = False
+
+
+def read_list(data: bytes, most: int | None = None) -> Listing:
+    """The entries of a list of any kind, at most so many; ParameterError for what is none."""
+    packed = next((name for start, name in _PACKED.items() if data.startswith(start)), "")
+    if packed:
+        raise ParameterError("the list", KINDS, f"a file packed with {packed}: unpack it first")
+    form = format_of(data)
+    found = _subscriptions(data) if form == "opml" else Listing(_READERS[form](decoded(data), most))
+    if not found.entries and not found.cut:
+        raise ParameterError("the list", KINDS, "one without any address" if data.strip() else "an empty file")
+    return found
+
+
+def _subscriptions(data: bytes) -> Listing:
+    from recrawl.crawl.findings import UnreadableError
+    from recrawl.crawl.opml import read_opml
+
+    try:
+        found = read_opml(data)
+    except UnreadableError as error:
+        raise ParameterError("the list", KINDS, str(error)) from error
+    entries = [Entry(each.line, each.url, {"title": each.title, "tags": each.tags}) for each in found]
+    return Listing(entries, found.broken, found.cut)
+
+
+def read_text(text: str, most: int | None = None) -> list[Entry]:
     """The entries of a plain list."""
-    entries = []
-    for number, line in enumerate(text.splitlines(), 1):
+    return list(islice(_lines(text), most))
+
+
+def _lines(text: str) -> Iterator[Entry]:
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
         url, _, title = line.strip().partition("\t" if "\t" in line.strip() else " ")
         if url and not url.startswith("#"):
-            entries.append(Entry(number, url, {"title": title.strip()} if title.strip() else {}))
-    return entries
+            yield Entry(number, url, {"title": title.strip()} if title.strip() else {})
 
 
-def read_csv(text: str) -> list[Entry]:
+def read_csv(text: str, most: int | None = None) -> list[Entry]:
     """The entries of a CSV file with headings; columns of other programs are left out."""
+    return list(islice(_rows(text), most))
+
+
+def _rows(text: str) -> Iterator[Entry]:
     from recrawl.crawl.text import revived
 
-    lines = text.lstrip("\r\n").splitlines(keepends=True)
-    delimiter = _delimiter(lines[0])
-    rows = csv.reader(lines[1:], delimiter=delimiter)
-    names = _names(lines[0], delimiter)
-    entries = []
+    lines = io.StringIO(text.lstrip("\r\n"), newline="")
+    heading = next(lines, "")
+    delimiter = _delimiter(heading)
+    rows, names = csv.reader(lines, delimiter=delimiter), _names(heading, delimiter)
     try:
         for row in rows:
             cells = {
@@ -87,10 +129,12 @@ def read_csv(text: str) -> list[Entry]:
             }
             if any(cells.values()):
                 fields = {name: cell for name, cell in cells.items() if name in (*COLUMNS[1:], *OPTIONS, "headers")}
-                entries.append(Entry(rows.line_num + 1, cells.get("url", ""), _split(fields)))
+                yield Entry(rows.line_num + 1, cells.get("url", ""), _split(fields))
     except csv.Error as error:
         raise ParameterError(f"line {rows.line_num + 1}", "a row of CSV", str(error)) from error
-    return entries
+
+
+_READERS: dict[Format, Callable[[str, int | None], list[Entry]]] = {"csv": read_csv, "text": read_text}
 
 
 def write_csv(sources: Iterable[Source], with_headers: bool) -> str:

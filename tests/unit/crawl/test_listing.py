@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.cli.listing import decoded, format_of, read_csv, read_text, write_csv, write_text
 from recrawl.crawl.fields import checked_fields
+from recrawl.crawl.listing import decoded, format_of, read_csv, read_text, write_csv, write_text
 from recrawl.errors import ParameterError
 from recrawl.store.base import Source
 
