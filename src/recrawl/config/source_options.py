@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recrawl.config.settings import Config
 
 Digest = Literal["text", "raw"]
+MOST_KNOWN = 10_000
 
 
 class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,6 +129,8 @@ class Defaults:
     digest: Digest = "text"
     robots: bool = True
     tags: Mapping[str, TagSettings] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Effective] = field(default_factory=dict, repr=False, compare=False)
+    """Many sources are said the same of."""
 
     @classmethod
     def of(cls, config: Config) -> Defaults:
@@ -147,6 +150,15 @@ class Defaults:
                 robots=self.robots,
                 ignore_noise=not source.select,
             )
+        key = (own, source.tags, not source.select, source.importance, source.half_life, source.max_age)
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = self._weighed(source, tagged)
+        return self._known[key]
+
+    def _weighed(self, source: Described, tagged: Sequence[TagSettings]) -> Effective:
+        own = source.options
         said = _first_said(own, tagged)
         noise = said("ignore_noise")
         return Effective(
