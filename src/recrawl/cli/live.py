@@ -128,7 +128,8 @@ class JsonLines(_Timed):
 
     def end(self, crawler: Crawler) -> None:
         """The summary."""
-        self._write({"type": "summary", **figures(crawler, self.seconds()), "in_flight": 0})
+        why = crawler.why_nothing()
+        self._write({"type": "summary", **figures(crawler, self.seconds()), "in_flight": 0, "why_nothing": why})
 
     def _write(self, what: dict[str, Any]) -> None:
         import msgspec
@@ -166,8 +167,12 @@ class PlainLines(_Timed):
         self.note(text)
 
     def end(self, crawler: Crawler) -> None:
-        """The last line."""
+        """The last line, and why there is nothing to show for it."""
+        from recrawl.crawl.text import clean
+
         self.note("done: " + self._line(crawler))
+        for why in crawler.why_nothing():
+            self.note(clean(why.text, 500))
 
     def _line(self, crawler: Crawler) -> str:
         now = figures(crawler, self.seconds())
@@ -210,8 +215,14 @@ class LiveView(_Timed):
     def end(self, crawler: Crawler) -> None:
         """The summary stays on the screen."""
         from rich.console import Console
+        from rich.text import Text
 
-        Console(highlight=False).print(self._screen(crawler))
+        from recrawl.crawl.text import clean
+
+        out = Console(highlight=False)
+        out.print(self._screen(crawler))
+        for why in crawler.why_nothing():
+            out.print(Text(clean(why.text, 500), style="bold"))
 
     def leave(self) -> None:
         """Show the cursor again."""

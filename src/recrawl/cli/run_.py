@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 PATIENCE_S = 6.0
-EMPTY = "the catalogue is empty: add sources with `recrawl add URL` or `recrawl import FILE`"
-IDLE = "no source is active: `recrawl sources` lists them, `recrawl pause --resume TARGET` takes a pause back"
 
 
 @click.command(name="run", short_help="Crawl, within the budget, until stopped.")
@@ -127,10 +126,12 @@ def crawl(
 
 def _advise(store: Store, once: bool, show: Face) -> None:
     """Say what to do if there is nothing to fetch: waiting for it looks like work."""
+    from recrawl.crawl.why_nothing import ADD, RESUME
+
     if store.count(state="active"):
         return
     waiting = "" if once else "; they are fetched as soon as they are there"
-    show.hint(IDLE if store.count() else EMPTY + waiting)
+    show.hint(RESUME if store.count() else ADD + waiting)
 
 
 @contextmanager
@@ -154,6 +155,7 @@ async def _crawl(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interruption)
     beside = [asyncio.create_task(each) for each in (show.follow(crawler), *others)]
+    crawler.tally.told = partial(_hint, show)
     try:
         await (crawler.run(once=once) if until is None else crawler.run(until, once=once))
     finally:
@@ -161,6 +163,14 @@ async def _crawl(
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
         show.end(crawler)
+
+
+def _hint(show: Face, cause: str, words: str) -> None:
+    """Say it at once where a setting stands in the way: waiting for the end of the run would be in vain."""
+    from recrawl.crawl.why_nothing import ALLOW_PRIVATE
+
+    if cause == "address":
+        show.note(f"{words}: {ALLOW_PRIVATE}")
 
 
 class _Interruption:

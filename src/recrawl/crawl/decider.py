@@ -11,7 +11,7 @@ anew.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -28,6 +28,7 @@ from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.settling import Lesson, Settled, settle
 from recrawl.crawl.standing import Standing
+from recrawl.crawl.why_nothing import HOST, INTERVAL, Wait
 from recrawl.policies.cold_start import ALONE
 from recrawl.policies.contract import LivePolicy, Readers
 from recrawl.policies.remembering import Memory
@@ -39,6 +40,7 @@ AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
 TOGETHER_S = 0.05
 """Visits that end within so long are learned from together, as if they had ended with the last of them."""
+JUST_FETCHED = "it was fetched a short while ago (politeness.min_interval)"
 AT_A_TIME = 10_000
 """Sources given back to the policy at a time, so that not all records are in memory at once."""
 
@@ -181,6 +183,11 @@ class Decider:
     def __len__(self) -> int:
         return len(self._roster)
 
+    @property
+    def active(self) -> int:
+        """How many sources are neither paused nor retired."""
+        return sum(map(self._roster.active, self._roster.numbers.values()))
+
     def number(self, url: str) -> int | None:
         """The policy's number of a source."""
         return self._roster.urls.get(url)
@@ -218,6 +225,26 @@ class Decider:
         self._done.update(others)
         self._hold_back(np.array(others, np.int64))
         return {number for id, number in self._roster.numbers.items() if id in ids and self._roster.active(number)}
+
+    def waits(self, now: float) -> Iterator[Wait]:
+        """Of active sources that may not be fetched now."""
+        for number in self._roster.numbers.values():
+            if self._roster.active(number):
+                own, (host, why) = self._own_hold(number), self.slots.held(self._key(number), now)
+                if self._roster.held_until(number) >= own > now:
+                    progress = self._roster.progress(number)
+                    yield Wait(progress.held_cause or "held", progress.held_by, max(own, host))
+                elif host > now:
+                    yield Wait(HOST, why, max(own, host))
+                elif own > now:
+                    yield Wait(INTERVAL, self._standing.words(number, now) or JUST_FETCHED, own)
+
+    def next_due(self, now: float) -> float:
+        """When the first of the sources that nothing holds is due; inf if that is not known, or takes long to say."""
+        ready = self.ready(now)
+        if not 0 < len(ready) <= AT_A_TIME:
+            return math.inf
+        return float(np.nanmin(self.policy.due(np.array(sorted(ready))), initial=math.inf))
 
     def ready(self, now: float) -> set[int]:
         """The policy's numbers of all sources that nothing of their own holds back."""

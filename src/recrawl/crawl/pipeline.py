@@ -34,6 +34,7 @@ from recrawl.crawl.tally import Tally
 from recrawl.crawl.tasks import Tasks
 from recrawl.crawl.tempo import Tempo
 from recrawl.crawl.visiting import Reading, Visitor
+from recrawl.crawl.why_nothing import Circumstances, Why, why_nothing
 from recrawl.errors import StoreError
 from recrawl.policies.contract import Pooling
 from recrawl.policies.surveying import Survey
@@ -128,6 +129,7 @@ class Crawler:
         elif once:
             self._decider.once = True
             self._left = self._decider.ready(self._clock.now())
+        self.tally.sources = len(self._decider)
         await self._outlets.open()
         settling = asyncio.create_task(self._registrar.run())
         telling = asyncio.create_task(self._outlets.run())
@@ -213,6 +215,23 @@ class Crawler:
         await self._follower.refresh()
 
     # -- what it says of itself
+
+    def why_nothing(self) -> list[Why]:
+        """Why nothing was fetched, or nothing with success, since it began; empty if anything was."""
+        now, purse = self._clock.now(), self.purse
+        decider = self._decider
+        wait_s = purse.wait_s() if purse.available() < 1.0 - 1e-9 else 0.0
+        around = Circumstances(
+            now=now,
+            known=len(decider),
+            active=decider.active,
+            waits=tuple(decider.waits(now)) if not self.tally.crawls else (),
+            quiet_until=quiet_until(self._tempo.quiet_hours, now),
+            next_due=decider.next_due(now) if not self.tally.crawls else math.inf,
+            budget_wait_s=wait_s,
+            per_second=purse.per_second,
+        )
+        return why_nothing(self.tally, around)
 
     @property
     def allotment(self) -> Allotment:

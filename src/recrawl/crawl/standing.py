@@ -50,6 +50,12 @@ class Standing:
         hours = self._hours.get(number)
         return at if hours is None else active_from(_read(hours), at)
 
+    def words(self, number: int, now: float) -> str:
+        """Why its owner does not want it fetched now, if that may be so."""
+        if self.opens(number, now) > now:
+            return "its active hours have not begun"
+        return "its interval is not over" if number in self._intervals else ""
+
     def sharing(self, number: int) -> set[int]:
         """All that have the same hours as a source."""
         return self._sharing.get(self._hours.get(number, ()), set())

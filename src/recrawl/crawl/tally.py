@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from recrawl.crawl.intents import Visit
@@ -11,6 +12,7 @@ from recrawl.store.base import Crawl, Settlement, Source
 SLOW_HOSTS = 1000
 """Hosts whose speed is remembered; the fastest are forgotten first."""
 SMOOTHING = 0.2
+GONE = "gone"
 
 
 @dataclass(slots=True)
@@ -30,6 +32,12 @@ class Tally:
     sources: int = 0
     trouble: str = ""
     """Why nothing is fetched at the moment, in words."""
+    causes: Counter[str] = field(default_factory=Counter)
+    """Why fetches failed or were refused, in a word each."""
+    examples: dict[str, str] = field(default_factory=dict)
+    """The same in words, of the first of each cause."""
+    told: Callable[[str, str], None] | None = None
+    """Told of every new cause: in a word, and in words."""
     latest: deque[tuple[Source, Crawl]] = field(default_factory=lambda: deque(maxlen=12))
     seconds_by_host: dict[str, float] = field(default_factory=dict)
     errors: deque[tuple[Source, Crawl]] = field(default_factory=lambda: deque(maxlen=5))
@@ -53,8 +61,16 @@ class Tally:
         self.latest.append((visit.intent.source, crawl))
         if crawl.outcome in ("failed", "refused"):
             self.errors.append((visit.intent.source, crawl))
+            self._note_cause(settlement.progress.held_cause or GONE, crawl.error)
         if crawl.elapsed_s > 0.0:
             self._clock_host(visit.intent.host, crawl.elapsed_s)
+
+    def _note_cause(self, cause: str, words: str) -> None:
+        self.causes[cause] += 1
+        if cause not in self.examples:
+            self.examples[cause] = words
+            if self.told is not None:
+                self.told(cause, words)
 
     def slowest(self, count: int = 5) -> list[tuple[str, float]]:
         """The slowest hosts and their seconds per answer, slowest first."""

@@ -6,15 +6,17 @@ import pytest
 from rich.console import Console
 
 from recrawl.cli.live import JsonLines, LiveView, PlainLines
-from recrawl.cli.run_ import EMPTY, _advise
+from recrawl.cli.run_ import _advise
 from recrawl.config import Config
 from recrawl.crawl.tally import Tally
+from recrawl.crawl.why_nothing import ADD
 from recrawl.store.base import Source
 from recrawl.store.sqlite import SqliteStore
 
 
 def crawler(**counts):
-    return SimpleNamespace(tally=Tally(**counts), purse=SimpleNamespace(spent=0.0, per_second=1.0, earned=lambda: 0.0))
+    purse = SimpleNamespace(spent=0.0, per_second=1.0, earned=lambda: 0.0)
+    return SimpleNamespace(tally=Tally(**counts), purse=purse, why_nothing=lambda: [])
 
 
 def drawn(view, crawler):
@@ -55,14 +57,14 @@ def test_a_catalogue_with_something_to_fetch_needs_no_advice(store):
 
 def test_for_programs_a_hint_is_a_note():
     out = io.StringIO()
-    JsonLines(out).hint(EMPTY)
-    assert json.loads(out.getvalue()) == {"type": "note", "text": EMPTY}
+    JsonLines(out).hint(ADD)
+    assert json.loads(out.getvalue()) == {"type": "note", "text": ADD}
 
 
 def test_the_live_view_drops_a_hint_once_something_is_fetched():
     view = LiveView()
     view.begin(Config())
-    view.hint(EMPTY)
+    view.hint(ADD)
     assert "recrawl add URL" in drawn(view, crawler())
     assert "recrawl add URL" not in drawn(view, crawler(crawls=1))
 
