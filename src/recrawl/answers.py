@@ -126,12 +126,12 @@ def _price(board: Board | None, last: Price | None) -> float:
 
 
 def _budget(store: Store, ruling: Config, board: Board | None, last: Price | None) -> float:
-    """Of the fleet; else of whoever crawls or crawled last; else of the settings."""
+    """Of the fleet; else of whoever crawls or crawled last, as changed while it runs; else of the settings."""
     if board is not None and board.budget > 0.0:
         return board.budget
-    asked = budget_note.read(store)
-    if asked is not None:
-        return asked.per_second
+    run = budget_note.read(store)
+    if run is not None and run.begun == ruling.budget_per_s:  # of the run that left these settings
+        return run.per_second
     if last is None or budget_told(store) or not 0.0 < last.budget < math.inf:
         return ruling.budget_per_s
     return last.budget

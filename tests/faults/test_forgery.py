@@ -18,8 +18,8 @@ from crawling import HASTY, Account, a_store, crawl, only_this_machine, world_of
 from recrawl.cli import run
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Outlets
-from recrawl.crawl.addresses import Lookup
 from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.resolving import Lookup
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from servers import serving

@@ -12,6 +12,7 @@ from recrawl.cli import run
 from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.config.loading import replaced
+from recrawl.crawl import budget_note
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.store.base import Batch, Price
 from recrawl.store.sqlite import SqliteStore
@@ -92,6 +93,15 @@ def test_the_budget_of_the_last_run_is_the_present_one_for_everybody(store, told
     assert told("whatif", "--budget", "20/min")["budgets"][0]["budget_per_s"] == expected
     assert visitor.get("/api/v1/status").json["budget"] == expected
     assert visitor.get("/api/v1/whatif?budget=20/min").json["now"]["budget"] == expected
+
+
+def test_a_budget_changed_while_running_is_the_present_one_for_everybody(store, told):
+    leave_settings(store, replaced(Config(), {"budget": "7/min"}))
+    budget_note.begin(store, "process 7 on vm", 7 / 60)
+    budget_note.ask(store, budget_note.read(store), 0.5, NOW)
+    assert told("status")["budget_per_s"] == 0.5
+    assert told("whatif", "--budget", "20/min")["budgets"][0]["budget_per_s"] == 0.5
+    assert web(store, ManualClock(NOW)).get("/api/v1/status").json["budget"] == 0.5
 
 
 def test_whatif_says_the_same_on_every_face(store, told):

@@ -432,6 +432,18 @@ def test_catalogue_commands_do_without_arrays(crawled, arguments):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("arguments", [("sources",), ("status",), ("explain", "busy"), ("whatif", "--budget", "2/h")])
+def test_commands_that_ask_when_a_source_is_due_load_nothing_they_do_not_need(crawled, arguments):
+    program = (
+        "import sys\nfrom recrawl.cli import run\n"
+        f"run({list(arguments)!r})\n"
+        "heavy = {'aiohttp', 'fastapi', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_command_and_field_is_documented(crawled, said):
     from recrawl.cli import COMMANDS
 

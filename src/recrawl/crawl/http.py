@@ -25,7 +25,7 @@ from yarl import URL
 
 from recrawl.clock import Clock
 from recrawl.config import Fetching
-from recrawl.crawl import addresses, unpacking
+from recrawl.crawl import addresses, resolving, unpacking
 from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.proxied import ProxiedSession
 from recrawl.crawl.transport import Request, Response, TransportError
@@ -88,7 +88,7 @@ class HttpTransport:
         clock: Clock,
         *,
         ssl_context: ssl.SSLContext | None = None,
-        lookup: addresses.Lookup = addresses.system_lookup,
+        lookup: resolving.Lookup = resolving.system_lookup,
         refusal: addresses.Refusal | None = None,
         permit: Callable[[str], str] | None = None,
     ) -> None:
@@ -191,7 +191,7 @@ class HttpTransport:
 
     def _direct(self) -> Wires:
         if self._wires is None:
-            resolver = addresses.Resolver(rule=self._refusal, lookup=self._lookup)
+            resolver = resolving.Resolver(rule=self._refusal, lookup=self._lookup)
             self._wires = Wires(resolver, addresses.Guard(self._refusal), self._context, self._patience)
         return self._wires
 

@@ -6,14 +6,16 @@ Plain records between the decider, which knows no network, and the pipeline, whi
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from recrawl.config import Defaults, Discovery, Effective, HintSwitches
 from recrawl.crawl.causes import Causes
-from recrawl.crawl.courier import Delivery
 from recrawl.crawl.findings import Findings
 from recrawl.crawl.what_counts import WhatCounts
 from recrawl.store.base import Progress, Source
+
+if TYPE_CHECKING:
+    from recrawl.crawl.courier import Delivery
 
 NO_HINTS = HintSwitches(**dict.fromkeys(HintSwitches.__struct_fields__, False))
 

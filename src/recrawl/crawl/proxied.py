@@ -22,7 +22,7 @@ from aiohttp.http import HttpProcessingError, RawResponseMessage
 from multidict import CIMultiDictProxy
 
 from recrawl.config import Fetching
-from recrawl.crawl import addresses, wire
+from recrawl.crawl import addresses, resolving, wire
 from recrawl.crawl.framing import Framing
 from recrawl.crawl.freight import SMALL_BYTES
 from recrawl.crawl.transport import Request, TransportError
@@ -77,7 +77,7 @@ class ProxiedSession:
         connector = aiohttp.TCPConnector(
             ssl=tls,
             limit=0,
-            resolver=addresses.Resolver(rule=addresses.anywhere),
+            resolver=resolving.Resolver(rule=addresses.anywhere),
             keepalive_timeout=wire.KEEP_ALIVE_S,
         )
         connector._factory = partial(_BoundedHandler, loop=asyncio.get_running_loop())  # type: ignore[assignment]

@@ -21,7 +21,7 @@ import aiohappyeyeballs
 from aiohttp import StreamReader
 from aiohttp.http import HttpProcessingError, HttpResponseParser, RawResponseMessage
 
-from recrawl.crawl import addresses
+from recrawl.crawl import addresses, resolving
 from recrawl.crawl.framing import Framing
 from recrawl.crawl.freight import SMALL_BYTES, Load
 from recrawl.crawl.transport import TransportError
@@ -252,7 +252,7 @@ class Wires:
 
     def __init__(
         self,
-        resolver: addresses.Resolver,
+        resolver: resolving.Resolver,
         guard: addresses.Guard,
         tls: Callable[[], ssl.SSLContext],
         patience: Patience,

@@ -29,7 +29,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from scipy.special import digamma, polygamma
 
 from recrawl.records import FloatArray
 
@@ -122,6 +121,8 @@ def inflow_posterior(
 
 def _shape_of(gap: float, shape: float) -> float:
     """The Gamma shape a with log a − ψ(a) = gap, by Newton steps in log a."""
+    from scipy.special import digamma, polygamma  # slow to import, and not needed by whoever only looks
+
     for _ in range(30):
         step = (math.log(shape) - digamma(shape) - gap) / (1.0 - shape * polygamma(1, shape))
         shape = min(max(shape * math.exp(-max(min(step, 1.0), -1.0)), SMALLEST_SHAPE), LARGEST_SHAPE)
@@ -144,6 +145,8 @@ def gamma_prior(
     A few rounds of expectation–maximisation from `start`; call again with the result to go on. One pseudo-source of
     the mean rate keeps a catalogue of silent sources from a prior of rate 0.
     """
+    from scipy.special import digamma
+
     shape, rate = start
     each = np.ones(len(counts)) if weight is None else weight
     sources = each.sum() + 1.0

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from recrawl.kernels.likelihood import gamma_prior
 from recrawl.learning.columns import Column, Columns
@@ -80,6 +79,8 @@ class ArrivalBeliefs(Columns):
 
     def interval(self, ids: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """The central posterior interval of each arrival rate."""
+        from scipy.special import gammaincinv
+
         shape, rate = self.posterior(ids)
         tail = 0.5 * (1.0 - coverage)
         return gammaincinv(shape, tail) / rate, gammaincinv(shape, 1.0 - tail) / rate

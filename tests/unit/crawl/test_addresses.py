@@ -15,13 +15,13 @@ from recrawl.crawl.addresses import (
     Guard,
     Refusal,
     RefusedAddressError,
-    Resolver,
     anywhere,
     host_refusal,
     is_localhost,
     literal,
     refusal,
 )
+from recrawl.crawl.resolving import Resolver
 
 REFUSED = {
     "0.0.0.0": "unspecified",
