@@ -130,7 +130,7 @@ def _budget(store: Store, ruling: Config, board: Board | None, last: Price | Non
     if board is not None and board.budget > 0.0:
         return board.budget
     run = budget_note.read(store)
-    if run is not None and run.begun == ruling.budget_per_s:  # of the run that left these settings
+    if run is not None:
         return run.per_second
     if last is None or budget_told(store) or not 0.0 < last.budget < math.inf:
         return ruling.budget_per_s

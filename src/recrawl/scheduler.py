@@ -25,7 +25,6 @@ from recrawl.config import Config
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.loading import replaced
 from recrawl.config.settings import ObjectiveName, Scope
-from recrawl.crawl import budget_note
 from recrawl.crawl.causes import Causes
 from recrawl.crawl.explanation import Explanation, circumstances, explain
 from recrawl.crawl.intents import Intent
@@ -148,7 +147,6 @@ class Scheduler:
     def _begin(self, now: float) -> None:
         """Go on where the store, which is ours now, left off."""
         leave_settings(self._store, self._config)
-        budget_note.forget(self._store)
         self._slots = Slots(self._config.politeness, now, random.Random(), Causes.of(self._config))
         self._revision = self._store.revision()
         self._decider = make_decider(self._config, self._store, self._slots, now)
