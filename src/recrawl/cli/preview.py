@@ -127,8 +127,10 @@ def _head(seen: Preview) -> Iterator[str]:
 def _page(seen: Preview, whole: bool) -> Iterator[Text]:
     from rich.text import Text
 
+    from recrawl.crawl.marking import left_out_for
+
     shown = 0
-    for why, run in groupby(seen.lines, key=_left_out_for):
+    for why, run in groupby(seen.lines, key=left_out_for):
         together = list(run)
         few = together if not why or whole else together[:LEFT_OUT_SHOWN]
         for line in few:
@@ -141,11 +143,6 @@ def _page(seen: Preview, whole: bool) -> Iterator[Text]:
             yield Text(f"… {len(together) - len(few)} more lines left out: {why}", style="dim")
     if not seen.lines:
         yield Text(seen.text or "no text")
-
-
-def _left_out_for(line: tuple[Part, ...]) -> str:
-    """Why all of a line is left out; nothing if some of it counts."""
-    return line[0].why if all(part.why or not part.text.strip() for part in line) else ""
 
 
 def _line(line: tuple[Part, ...]) -> Text:

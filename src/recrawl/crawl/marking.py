@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
 
 from recrawl.crawl.findings import Part
@@ -28,6 +29,11 @@ def parts_of(text: Text, counts: WhatCounts, now: float) -> tuple[tuple[Part, ..
     if counts.ignore_noise and counts.digest == "text":
         _leave_out_noise(lines, text.firm, now)
     return tuple(line.parts() for line in lines if line.text.strip())
+
+
+def left_out_for(line: Sequence[Part]) -> str:
+    """Why all of a line is left out; nothing if some of it counts."""
+    return line[0].why if all(part.why or not part.text.strip() for part in line) else ""
 
 
 class _Line:

@@ -24,7 +24,7 @@ from recrawl.web.api import routes as api
 from recrawl.web.desk import Desk
 from recrawl.web.live import Hub
 from recrawl.web.metrics import Measures, Stopwatch
-from recrawl.web.pages import entrance, fleet, items, one_source, overview, plumbing, sources, whatif
+from recrawl.web.pages import entrance, fleet, items, one_source, overview, plumbing, preview, sources, whatif
 from recrawl.web.rendering import Pages
 from recrawl.web.safety.gate import Door, Gate
 from recrawl.web.safety.headers import ALWAYS
@@ -71,6 +71,7 @@ def make_app(store: Store, config: Config, clock: Clock, *, door: Door | None = 
     app.include_router(sources.router(desk, pages))
     app.include_router(one_source.router(desk, pages))
     app.include_router(items.router(desk, pages, measures, secrets.token_bytes(32)))
+    app.include_router(preview.router(desk, pages))
     app.include_router(whatif.router(desk, pages))
     app.include_router(fleet.router(desk, pages))
     app.include_router(entrance.router(desk, pages, door))

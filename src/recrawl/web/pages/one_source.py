@@ -34,7 +34,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             charts=_charts(desk, view),
             reasons=reasons_in_words(view.found),
             error=error,
-            terms=_terms(view),
+            terms=terms_of(view.source),
         )
 
     def done(request: Request, id: int, act: Callable[[Source], None], words: str, to: str = "") -> Response:
@@ -92,9 +92,8 @@ def _charts(desk: Desk, view: OneSource) -> dict[str, object]:
     }
 
 
-def _terms(view: OneSource) -> dict[str, str]:
+def terms_of(source: Source) -> dict[str, str]:
     """What its owner said, as it can be typed again."""
-    source = view.source
     return {
         "importance": f"{source.importance:g}",
         "half_life": "" if source.half_life is None else show_duration(source.half_life),
