@@ -37,14 +37,15 @@ def plain(value: Any) -> Any:
 def number(
     argument: str, value: Any, expected: str, *, low: float = 0.0, high: float = math.inf, open_low: bool = False
 ) -> float:
-    """A finite number in [low, high], or in (low, high] if `open_low`."""
+    """A number in [low, high], or in (low, high] if `open_low`; infinity only where `expected` says inf."""
     given = plain(value)
     if isinstance(given, Real) and not isinstance(given, bool):
         try:
             figure = float(given)
         except OverflowError:
             figure = math.inf
-        if math.isfinite(figure) and (low < figure if open_low else low <= figure) and figure <= high:
+        finite = math.isfinite(figure) or ("inf" in expected and not math.isnan(figure))
+        if finite and (low < figure if open_low else low <= figure) and figure <= high:
             return figure
     raise ParameterError(argument, expected, shown(value))
 
@@ -109,6 +110,13 @@ def moment(argument: str, value: Any, element: tuple[int, ...] | None = None) ->
         hint = " (milliseconds?)" if LATEST <= seconds <= 1e6 * LATEST else ""
         raise ParameterError(argument, MOMENT, shown(value) + hint, element)
     return seconds
+
+
+def instant(argument: str, value: Any) -> float:
+    """A finite time in whatever the caller counts in; a datetime is Unix seconds."""
+    if isinstance(plain(value), datetime):
+        return moment(argument, value)
+    return number(argument, value, "a finite time, or a datetime", low=-math.inf)
 
 
 def several(argument: str, value: Any, expected: str) -> list[Any]:

@@ -6,14 +6,17 @@ nothing of time passing, of scheduling or of where the numbers came from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.arguments import instant, moment, one_of, several, shown
 from recrawl.errors import ParameterError
+from recrawl.units import parse_duration
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -37,7 +40,7 @@ def checked(
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(argument, expected, repr(value)) from error
+        raise ParameterError(argument, expected, shown(value)) from error
     bad = ~((array > low) if open_low else (array >= low)) | ~(array <= high)
     if "inf" not in expected:
         bad |= np.isinf(array)
@@ -59,6 +62,79 @@ def broadcast(**arrays: FloatArray) -> list[FloatArray]:
     except ValueError as error:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ParameterError("shapes", "broadcastable against each other", shapes) from error
+
+
+def durations(argument: str, value: Any) -> npt.ArrayLike:
+    """Times, each a number, a timedelta or text such as `6h`, as numbers; what is wrong with them is for `checked`."""
+    if isinstance(value, str | timedelta):
+        return parse_duration(argument, value)
+    if isinstance(value, list | tuple) and any(isinstance(each, str | timedelta) for each in value):
+        return [parse_duration(argument, each) if isinstance(each, str | timedelta) else each for each in value]
+    given: npt.ArrayLike = value
+    return given
+
+
+def moments(argument: str, value: Any) -> npt.ArrayLike:
+    """Moments, each a number or a datetime, as numbers; what is wrong with them is for `checked`."""
+    if isinstance(value, datetime):
+        return moment(argument, value)
+    if isinstance(value, list | tuple) and any(isinstance(each, datetime) for each in value):
+        return [moment(argument, each) if isinstance(each, datetime) else each for each in value]
+    given: npt.ArrayLike = value
+    return given
+
+
+def whole_numbers(argument: str, value: Any, expected: str = "whole numbers") -> IntArray:
+    """An array of whole numbers, one-dimensional."""
+    try:
+        array = np.atleast_1d(np.asarray(value))
+    except ValueError as error:
+        raise ParameterError(argument, expected, shown(value)) from error
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ParameterError(argument, expected, shown(value))
+    return array.astype(np.int64, copy=False)
+
+
+def _truths(argument: str, value: Any) -> BoolArray:
+    array = np.atleast_1d(np.asarray(value))
+    if array.size and (array.dtype.kind not in "biu" or not np.isin(array, (0, 1)).all()):
+        raise ParameterError(argument, "True or False for each id", shown(value))
+    return array.astype(np.bool_, copy=False)
+
+
+def _counts(argument: str, value: Any) -> IntArray:
+    counts = np.atleast_1d(checked(argument, value, "a whole number >= 0 for each id", high=2.0**53))
+    _refuse(argument, "a whole number >= 0 for each id", counts, counts != np.floor(counts))
+    return counts.astype(np.int64)
+
+
+def _worths(argument: str, value: Any) -> FloatArray:
+    return np.atleast_1d(checked(argument, value, "finite", low=-np.inf))
+
+
+def _lists(argument: str, value: Any) -> list[FloatArray]:
+    """One list of numbers, or of moments, per id."""
+    out, expected = [], "a list of numbers for each id"
+    for place, each in enumerate(several(argument, value, expected)):
+        try:
+            numbers = np.asarray(moments(argument, each), np.float64)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(argument, expected, shown(each), (place,)) from error
+        if np.isnan(numbers).any():
+            raise ParameterError(argument, expected, "NaN", (place, int(np.argmax(np.isnan(numbers)))))
+        out.append(numbers)
+    return out
+
+
+_SHOWN: dict[str, Callable[[str, Any], Any]] = {
+    "changed": _truths,
+    "published": _lists,
+    "worth": _worths,
+    "interest": _lists,
+    "new": _counts,
+    "failed": _truths,
+}
+"""What a visit may have shown, and how it is checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +184,7 @@ class Sources:
         >>> table.inflow.round(2).tolist()
         [179.79, 147.66]
         """
-        if lifetime_form not in ("exact", "paper"):
-            raise ParameterError("lifetime_form", "'exact' or 'paper'", repr(lifetime_form))
+        one_of("lifetime_form", lifetime_form, ("exact", "paper"))
         if np.ndim(period) != 0:
             raise ParameterError("period", "one number, the same for all sources", f"shape {np.shape(period)}")
         slot = float(checked("period", period, "a positive finite number", open_low=True))
@@ -217,9 +292,20 @@ class Sources:
 
     def take(self, ids: npt.ArrayLike) -> Sources:
         """The catalogue restricted to some sources, in the order given."""
-        chosen = np.asarray(ids, dtype=np.int64)
+        chosen = whole_numbers("ids", ids)
+        outside = (chosen < 0) | (chosen >= len(self))
+        if outside.any():
+            place = int(np.argmax(outside))
+            raise ParameterError("ids", f"known sources (0 to {len(self) - 1})", int(chosen[place]), (place,))
         arrays = {f.name: getattr(self, f.name) for f in fields(self) if f.type == "FloatArray"}
         return self._of(self.kind, self.lifetime_form, **{name: array[chosen] for name, array in arrays.items()})
+
+
+def known_sources(sources: Any) -> Sources:
+    """Sources, and nothing else."""
+    if not isinstance(sources, Sources):
+        raise ParameterError("sources", "Sources, such as Sources.ephemeral(…)", shown(sources))
+    return sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,24 +333,21 @@ class Visits:
     failed: BoolArray | None = None
 
     def __post_init__(self) -> None:
-        ids = np.atleast_1d(np.asarray(self.ids))
-        if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
-            raise ParameterError("ids", "whole numbers", repr(self.ids))
+        ids = whole_numbers("ids", self.ids)
+        if len(ids) and ids.min() < 0:
+            raise ParameterError("ids", "whole numbers >= 0", ids.tolist())
         if len(ids) > 1 and len(np.unique(ids)) < len(ids):
             raise ParameterError("ids", "distinct", ids.tolist())
-        if not np.isfinite(self.now):
-            raise ParameterError("now", "a finite time", self.now)
-        object.__setattr__(self, "ids", ids.astype(np.int64))
-        for name, dtype in (("changed", np.bool_), ("worth", np.float64), ("new", np.int64), ("failed", np.bool_)):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, np.atleast_1d(np.asarray(value, dtype=dtype)))
-        if self.worth is not None:
-            _refuse("worth", "finite", self.worth, ~np.isfinite(self.worth))
-        for name in ("changed", "published", "worth", "interest", "new", "failed"):
-            value = getattr(self, name)
-            if value is not None and len(value) != len(ids):
+        object.__setattr__(self, "now", instant("now", self.now))
+        object.__setattr__(self, "ids", ids)
+        for name, rule in _SHOWN.items():
+            given = getattr(self, name)
+            if given is None:
+                continue
+            value = rule(name, given)
+            if len(value) != len(ids):
                 raise ParameterError(name, f"one entry per id ({len(ids)})", f"{len(value)} entries")
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -75,7 +75,7 @@ def test_a_part_of_a_catalogue_keeps_its_numbers() -> None:
         ({"interest": 1e-200, "decay": 1e-200, "period": 1e-200}, r"decay.*decay \* period is above 0"),
         ({"arrival_rate": 1e200, "interest": 1e-200, "period": 1e200}, "arrival_rate.*finite"),
         ({"period": [1.0, 2.0]}, "period must be one number"),
-        ({"lifetime_form": "approximate"}, "lifetime_form must be 'exact' or 'paper'"),
+        ({"lifetime_form": "approximate"}, "lifetime_form must be one of exact, paper"),
     ],
 )
 def test_wrong_parameters_are_named(given: dict[str, object], message: str) -> None:

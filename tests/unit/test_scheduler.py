@@ -746,3 +746,30 @@ class TestExplaining:
     def test_what_is_not_there_is_named(self, make: Make) -> None:
         with pytest.raises(ContractError, match="'nothing' is not in the catalogue"):
             make().explain("nothing")
+
+
+def test_several_threads_may_ask_and_report(make: Make, clock: ManualClock) -> None:
+    scheduler = make(budget="1000/s", burst=1000, policy="round_robin", min_interval="1h", write_every="1h")
+    scheduler.add_many({f"k{number}": {} for number in range(400)})
+    clock.advance(10.0)
+    handed: list[str] = []
+    trouble: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            while keys := scheduler.due(limit=3):
+                handed.extend(keys)
+                for key in keys:
+                    scheduler.report(key, new=1)
+                scheduler.flush()
+        except BaseException as error:
+            trouble.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert trouble == []
+    assert sorted(handed) == sorted(f"k{number}" for number in range(400))
+    assert (scheduler.in_flight, scheduler.unwritten) == (0, 0)

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from recrawl.errors import ParameterError
+from recrawl.arguments import number
 from recrawl.kernels.continuous_index import EXHAUSTED, ripening
 from recrawl.kernels.slotted_index import saturating_index_after, worth_after
-from recrawl.records import FloatArray, IntArray, Sources
+from recrawl.records import FloatArray, IntArray, Sources, known_sources
 
 NEVER = math.inf
 
@@ -165,9 +165,8 @@ def _columns(
 def check_budget(budget: float, cost: FloatArray) -> float:
     """The budget per slot, if it is positive and not more than crawling everything in every slot costs."""
     most = float(cost.sum())
-    if not (isinstance(budget, (int, float, np.integer, np.floating)) and 0.0 < budget <= most * (1 + 1e-12)):
-        raise ParameterError("budget", f"> 0 and at most the cost of crawling everything ({most:g})", budget)
-    return float(budget)
+    expected = f"> 0 and at most the cost of crawling everything ({most:g})"
+    return number("budget", budget, expected, open_low=True, high=most * (1 + 1e-12))
 
 
 def relaxed_bound(sources: Sources, budget: float) -> RelaxedBound:
@@ -177,7 +176,7 @@ def relaxed_bound(sources: Sources, budget: float) -> RelaxedBound:
     >>> round(relaxed_bound(table, budget=1).value, 5)
     260.38993
     """
-    limit = check_budget(budget, sources.cost)
+    limit = check_budget(budget, known_sources(sources).cost)
     columns = _columns(sources)
     everything = np.arange(len(sources))
     low, high = (

@@ -38,7 +38,7 @@ from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import aligned, as_float, complain, over_cores
 from recrawl.kernels.continuous_index import EXHAUSTED, LARGEST, ripeness
 from recrawl.kernels.elementary import vector_exp, vector_log
-from recrawl.records import FloatArray, Sources
+from recrawl.records import FloatArray, Sources, known_sources
 
 
 @njit(cache=True)
@@ -205,7 +205,7 @@ def whittle_index(sources: Sources, state: npt.ArrayLike) -> FloatArray:
     >>> whittle_index(table, state=[200.0, 200.0]).round(2).tolist()
     [110.86, 74.52]
     """
-    if sources.saturates:
+    if known_sources(sources).saturates:
         raise ParameterError(
             "sources",
             "without exact lifetimes (there the index depends on slots since the crawl, not on the state: "
@@ -224,6 +224,7 @@ def whittle_index_after(sources: Sources, slots: npt.ArrayLike) -> FloatArray:
     [90.51, 105.06]
     """
     kernel: Callable[..., int] = _orbit
+    sources = known_sources(sources)
     columns = [sources.decay_rate, sources.inflow, sources.ceiling, sources.cost]
     if sources.saturates:
         kernel = _saturating_orbit

@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from recrawl.arguments import one_of, whole
 from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import as_float, shaped
 from recrawl.kernels.continuous_index import LARGEST
@@ -212,8 +213,8 @@ def stochastic_index(
     >>> round(index(1.2), 3)
     0.8
     """
-    if method not in METHODS:
-        raise ParameterError("method", " or ".join(map(repr, METHODS)), repr(method))
+    one_of("method", method, METHODS)
+    seed = whole("seed", seed)
     law = inflow_law(sample, decay_factor)
     spend = checked("cost", cost, "one finite number > 0", open_low=True)
     if spend.ndim:

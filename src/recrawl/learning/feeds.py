@@ -150,17 +150,13 @@ def _listings(
 
 
 def flattened(published: Sequence[npt.ArrayLike] | None, count: int, now: float) -> tuple[IntArray, FloatArray]:
-    """Publication times in one array with offsets; those in the future are taken for now, those unusable left out."""
+    """Publication times in one array with offsets; those in the future are taken for now."""
     if published is None:
         return np.zeros(count + 1, np.int64), np.empty(0)
     lists = [np.asarray(times, np.float64).ravel() for times in published]
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum([len(times) for times in lists], out=offsets[1:])
     flat = lists[0] if len(lists) == 1 else np.concatenate([*lists, np.empty(0)])
-    bad = np.isnan(flat)
-    if bad.any():
-        offsets -= np.concatenate([[0], np.cumsum(bad)])[offsets]
-        flat = flat[~bad]
     return offsets, np.minimum(np.maximum(flat, -1e11), now)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, cast
 
+from recrawl.arguments import meant, one_of
 from recrawl.config.live_policies import LEARNED, LIVE_POLICIES, live_policy
 from recrawl.errors import ParameterError
 from recrawl.policies.contract import Beliefs, LivePolicy, Policy
@@ -48,14 +49,12 @@ def make(name: str, **options: Any) -> Policy:
     >>> make("whittle").soft_budget
     False
     """
-    if name not in _HOMES:
-        raise ParameterError("name", f"one of {', '.join(NAMES)}", repr(name))
-    module, kind = _HOMES[name]
-    maker = getattr(import_module(f"recrawl.policies.{module}"), kind)
+    maker = _maker(one_of("name", name, NAMES))
+    _check_options("options", maker, options)
     try:
         return cast(Policy, maker(**options))
     except TypeError as error:
-        raise ParameterError("options", f"what {kind} takes", str(error)) from error
+        raise ParameterError("options", f"what {maker.__name__} takes", str(error)) from error
 
 
 def live(text: str, **learning: Any) -> LivePolicy:
@@ -66,17 +65,23 @@ def live(text: str, **learning: Any) -> LivePolicy:
     """
     name = live_policy("policy", text)
     options = dict(parse(text)[1])
-    _check_options(text, name, options)
+    _check_options(f"an option of policy {text!r}", _maker(name), options)
     return cast(LivePolicy, make(name, **(learning | options if name == LEARNED else options)))
 
 
-def _check_options(text: str, name: str, options: dict[str, Any]) -> None:
-    """ParameterError naming the first option the policy does not take, and those it takes."""
+def _maker(name: str) -> Callable[..., Any]:
+    """The class of a policy."""
     module, kind = _HOMES[name]
-    maker = getattr(import_module(f"recrawl.policies.{module}"), kind)
-    taken = [option for option in signature(maker).parameters if option != "seed"]
+    found: Callable[..., Any] = getattr(import_module(f"recrawl.policies.{module}"), kind)
+    return found
+
+
+def _check_options(argument: str, maker: Callable[..., Any], options: dict[str, Any]) -> None:
+    """ParameterError naming the first option the policy does not take, and those it takes."""
+    known = signature(maker).parameters
+    if any(each.kind is Parameter.VAR_KEYWORD for each in known.values()):
+        return
+    taken = [option for option in known if option != "seed"]
     for option in options:
-        if option not in (*taken, "seed"):
-            near = get_close_matches(option.lower(), taken)
-            meant = f"; did you mean {near[0]!r}?" if near else ""
-            raise ParameterError(f"an option of policy {text!r}", f"one of {', '.join(taken)}", f"{option!r}{meant}")
+        if option not in known:
+            raise ParameterError(argument, f"one of {', '.join(taken) or 'seed'}", f"{option!r}{meant(option, taken)}")

@@ -13,10 +13,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.arguments import whole
 from recrawl.errors import ContractError, ParameterError
+from recrawl.policies import asking
+from recrawl.policies.asking import times
 from recrawl.policies.contract import Beliefs
-from recrawl.records import FloatArray, IntArray, Sources, Visits, checked
+from recrawl.records import FloatArray, IntArray, Sources, Visits, whole_numbers
 from recrawl.scheduling.spending import ROUNDING, affordable, first_of_each, top
+
+LARGEST_SEED = 2**256
+Question = tuple[float, float, FloatArray | None]
+"""When, for how much, and what is seen."""
 
 
 class RankedPolicy:
@@ -28,7 +35,10 @@ class RankedPolicy:
     """Targets it takes to start."""
 
     def __init__(self, seed: int | tuple[int, ...] = 0) -> None:
-        self.seed = seed
+        if isinstance(seed, tuple):
+            self.seed: int | tuple[int, ...] = tuple(whole("seed", each, high=LARGEST_SEED) for each in seed)
+        else:
+            self.seed = whole("seed", seed, high=LARGEST_SEED)
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
         """How much each target is wanted now; −inf for not at all. Subclasses answer for every id."""
@@ -51,14 +61,9 @@ class RankedPolicy:
         labels: Sequence[str] | None = None,
     ) -> None:
         """Reset; see :meth:`Policy.start`."""
-        if targets < self.fewest:
-            raise ParameterError("targets", f"a number of targets >= {self.fewest}", targets)
+        targets, now, numbers = asking.beginning(targets, now, sources, groups, labels, self.fewest)
         if self.needs_sources and sources is None:
             raise ParameterError("sources", f"given: {type(self).__name__} needs known parameters", None)
-        if sources is not None and len(sources) != targets:
-            raise ParameterError("sources", f"one per target ({targets})", f"{len(sources)} sources")
-        if labels is not None and len(labels) != targets:
-            raise ParameterError("labels", f"one per target ({targets})", f"{len(labels)} labels")
         self.random = np.random.default_rng(self.seed)
         self.sources = sources
         self.labels = None if labels is None else list(labels)
@@ -67,7 +72,7 @@ class RankedPolicy:
         self.held_until: FloatArray = np.full(targets, -np.inf)
         self.away = np.zeros(targets, dtype=bool)
         self.removed = np.zeros(targets, dtype=bool)
-        self.groups = None if groups is None else self._group_numbers(groups, targets)
+        self.groups = numbers
         self.group_held_until: dict[int, float] = {}
         self.begin(now)
 
@@ -76,10 +81,8 @@ class RankedPolicy:
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The most wanted targets that may be crawled, as far as the budget pays (or, if it is soft, all wanted)."""
-        self.require_start()
-        if not budget >= 0.0:
-            raise ParameterError("budget", ">= 0", budget)
-        observed, most = self._observed(states), len(self.last)
+        now, budget, observed = self.question(now, budget, states)
+        most = len(self.last)
         if most == 0:
             return np.empty(0, np.int64)
         scores = np.where(self.allowed(now), self.scores(now, observed), -np.inf)
@@ -93,6 +96,11 @@ class RankedPolicy:
         self.away[chosen] = True
         self.pay(budget, float(self.cost[chosen].sum()))
         return chosen
+
+    def question(self, now: float, budget: float, states: npt.ArrayLike | None) -> Question:
+        """A question to `choose` that can be answered; the error says why another cannot."""
+        self.require_start()
+        return *asking.choice(now, budget), self._observed(states)
 
     def scores(self, now: float, states: FloatArray | None) -> FloatArray:
         """The ranking, and whatever goes before it."""
@@ -117,18 +125,14 @@ class RankedPolicy:
 
     def observe(self, visits: Visits) -> None:
         """Learn, note the times of the visits that did not fail, and take the ids out of flight."""
-        ids = self._known(visits.ids)
+        ids = self._known(asking.visits_of(visits).ids)
         self.learn(visits)
         self.last[ids if visits.failed is None else ids[~visits.failed]] = visits.now
         self.away[ids] = False
 
     def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets; returns their ids."""
-        if count < 0:
-            raise ParameterError("count", ">= 0", count)
-        if labels is not None and len(labels) != count:
-            raise ParameterError("labels", f"one per target ({count})", f"{len(labels)} labels")
-        before = len(self.last)
+        count, before = asking.more(count, labels), len(self.last)
         if count:
             self.grow(count)
         if groups is not None and self.groups is None:
@@ -137,7 +141,7 @@ class RankedPolicy:
             self.groups = np.empty(0, np.int64)
         if self.groups is not None:
             more = np.arange(count) + self.groups.max(initial=-1) + 1 if groups is None else groups
-            self.groups = np.concatenate([self.groups, self._group_numbers(more, count)])
+            self.groups = np.concatenate([self.groups, asking.group_numbers(more, count)])
         self.cost = np.concatenate([self.cost, np.ones(count)])
         self.last = np.concatenate([self.last, np.full(count, -np.inf)])
         self.held_until = np.concatenate([self.held_until, np.full(count, -np.inf)])
@@ -156,7 +160,7 @@ class RankedPolicy:
 
     def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
         """Do not choose any target of these groups before `until`, one time or one per group."""
-        numbers = np.atleast_1d(np.asarray(groups, dtype=np.int64))
+        numbers = whole_numbers("groups", groups)
         self.group_held_until.update(zip(numbers.tolist(), times("until", until, len(numbers)).tolist(), strict=True))
 
     def release(self, ids: npt.ArrayLike) -> None:
@@ -189,32 +193,7 @@ class RankedPolicy:
         return twin
 
     def _observed(self, states: npt.ArrayLike | None) -> FloatArray | None:
-        if states is None:
-            return None
-        worth = np.asarray(states, dtype=np.float64)
-        if worth.shape != self.last.shape:
-            raise ParameterError("states", f"one per target ({len(self.last)}), NaN where unobserved", worth.shape)
-        return worth
+        return asking.states_of(states, len(self.last))
 
     def _known(self, ids: npt.ArrayLike) -> IntArray:
-        chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
-        outside = (chosen < 0) | (chosen >= len(self.last))
-        if outside.any():
-            place = int(np.argmax(outside))
-            raise ParameterError("ids", f"a known target (0 to {len(self.last) - 1})", int(chosen[place]), (place,))
-        return chosen
-
-    @staticmethod
-    def _group_numbers(groups: npt.ArrayLike, targets: int) -> IntArray:
-        numbers = np.asarray(groups, dtype=np.int64)
-        if numbers.shape != (targets,):
-            raise ParameterError("groups", f"one host number per target ({targets})", f"shape {numbers.shape}")
-        return numbers
-
-
-def times(name: str, given: npt.ArrayLike, count: int) -> FloatArray:
-    """One time per id; -inf for a hold that is over."""
-    moments = checked(name, given, "a time, inf for always, -inf for never", low=-np.inf)
-    if moments.ndim and len(moments) != count:
-        raise ParameterError(name, f"one time or one per id ({count})", f"{len(moments)} times")
-    return np.broadcast_to(moments, (count,))
+        return asking.known(ids, len(self.last))

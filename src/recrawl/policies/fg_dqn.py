@@ -99,7 +99,7 @@ class FgDqn(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """End the last transition and learn from it; then choose by value, or at random with probability ε."""
-        self.require_start()
+        now, budget, states = self.question(now, budget, states)
         state = self.state_at(now)
         if self.taken.any():
             self.memory.store(self.state, self.taken, self.reward, state)

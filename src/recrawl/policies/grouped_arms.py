@@ -58,6 +58,7 @@ class GroupedArms(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The next pages of one group."""
+        now, budget, states = self.question(now, budget, states)
         assert self.arms is not None
         self.now = now
         if now - self.grouped_at >= REGROUPED_EVERY:

@@ -14,12 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import timedelta
 from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.arguments import number, one_of, plain, several, shown
 from recrawl.errors import ParameterError
 from recrawl.learning.atoms import ACTS, Act
 from recrawl.learning.beliefs import CatalogueBeliefs
@@ -28,13 +30,16 @@ from recrawl.learning.layouts import LAYOUT, READABLE
 from recrawl.learning.model import OBJECTIVES, Objective, Setting
 from recrawl.learning.rates import UNIX_TIMES
 from recrawl.learning.readership import Clicked
-from recrawl.policies.base import RankedPolicy, times
+from recrawl.policies import asking
+from recrawl.policies.asking import times
+from recrawl.policies.base import RankedPolicy
 from recrawl.policies.cold_start import ALONE, ColdStart
 from recrawl.policies.contract import Beliefs, Reason
 from recrawl.policies.surveying import Survey, within_delay
-from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
+from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked, whole_numbers
 from recrawl.scheduling.awake import Awake
 from recrawl.scheduling.spending import ROUNDING, spend
+from recrawl.units import parse_duration
 
 OVERDUE = 1e250
 """Above every index: a source past its maximum age, the oldest first."""
@@ -92,8 +97,8 @@ class LearnedWhittle(RankedPolicy):
     Parameters
         objective: "ephemeral" (interest captured), "freshness" (time copies are fresh), "discovery" (delay to new
             items), "changes" (changes found, weighted by the worth collected with them)
-        half_life: of an item's interest, in time units, for sources without one of their own; None to learn it from
-            worth or interest
+        half_life: of an item's interest, for sources without one of their own; None to learn it from worth or interest.
+            Times are in time units, or as text such as `6h`, which is seconds
         act: "mean" for the index averaged over the posterior, "thompson" for posterior draws, "optimism" for the
             average plus one standard deviation
         max_age: a source this old goes before all others, oldest first; None for no floor
@@ -113,27 +118,24 @@ class LearnedWhittle(RankedPolicy):
     def __init__(
         self,
         objective: Objective = "ephemeral",
-        half_life: float | None = None,
+        half_life: str | float | timedelta | None = None,
         act: Act = "mean",
-        max_age: float | None = None,
-        memory: float | None = None,
+        max_age: str | float | timedelta | None = None,
+        memory: str | float | timedelta | None = None,
         rates: tuple[float, float] | None = None,
         seed: int = 0,
         cold_start: float | None = None,
         rounds: float = 0.0,
     ) -> None:
         super().__init__(seed)
-        for name, given, allowed in (("objective", objective, OBJECTIVES), ("act", act, ACTS)):
-            if given not in allowed:
-                raise ParameterError(name, f"one of {', '.join(allowed)}", repr(given))
-        for name, time in (("half_life", half_life), ("max_age", max_age), ("memory", memory)):
-            if time is not None:
-                checked(name, time, "a positive time, or None", open_low=True)
+        one_of("objective", objective, OBJECTIVES)
+        one_of("act", act, ACTS)
+        self.objective, self.act = objective, act
+        self.half_life, self.max_age = _some_time("half_life", half_life), _some_time("max_age", max_age)
+        self.memory, self.rates = _some_time("memory", memory), None if rates is None else _range("rates", rates)
         share = NEWCOMERS_SHARE[objective == "freshness"] if cold_start is None else cold_start
-        checked("cold_start", share, "a share > 0 and <= 1", open_low=True, high=1.0)
-        self.objective, self.act, self.cold_start = objective, act, float(share)
-        self.rounds = float(checked("rounds", rounds, "a finite number >= 0"))
-        self.half_life, self.max_age, self.memory, self.rates = half_life, max_age, memory, rates
+        self.cold_start = number("cold_start", share, "a share > 0 and <= 1", open_low=True, high=1.0)
+        self.rounds = number("rounds", rounds, "a finite number >= 0")
 
     # -- the catalogue
 
@@ -146,14 +148,8 @@ class LearnedWhittle(RankedPolicy):
         labels: Sequence[str] | None = None,
     ) -> None:
         """Forget everything; see :meth:`Policy.start`. `targets` may be 0."""
-        if targets < 0:
-            raise ParameterError("targets", "a number of targets >= 0", targets)
-        for name, given in (("sources", sources), ("labels", labels)):
-            if given is not None and len(given) != targets:
-                raise ParameterError(name, f"one per target ({targets})", f"{len(given)} {name}")
-        numbers = None if groups is None else self._group_numbers(groups, targets)
+        targets, self.now, numbers = asking.beginning(targets, now, sources, groups, labels)
         self.random = np.random.default_rng(self.seed)
-        self.now = float(now)
         self.tick, self.asked = 0.0, -math.inf
         self.grouped = numbers is not None
         self.group_held_until: dict[int, float] = {}
@@ -177,10 +173,7 @@ class LearnedWhittle(RankedPolicy):
     def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets, in constant time each on average; returns their ids."""
         self.require_start()
-        if count < 0:
-            raise ParameterError("count", ">= 0", count)
-        if labels is not None and len(labels) != count:
-            raise ParameterError("labels", f"one per target ({count})", f"{len(labels)} labels")
+        count = asking.more(count, labels)
         if groups is not None and not self.grouped:
             if len(self.desk):
                 raise ParameterError("groups", "None: the policy was started without groups", groups)
@@ -189,7 +182,7 @@ class LearnedWhittle(RankedPolicy):
         numbers = None
         if self.grouped:
             first = int(self.desk.group[: len(self.desk)].max(initial=-1)) + 1 if groups is None else 0
-            numbers = self._group_numbers(np.arange(count) + first if groups is None else groups, count)
+            numbers = asking.group_numbers(np.arange(count) + first if groups is None else groups, count)
         return self._enter(count, numbers, labels, None)
 
     def _enter(
@@ -227,19 +220,25 @@ class LearnedWhittle(RankedPolicy):
         sources that no other call has named yet.
         """
         chosen, desk = self._known(ids), self.desk
+        size, positive = len(chosen), "finite and > 0"
+        if importance is not None:
+            importance = asking.numbers("importance", importance, "finite and >= 0", size)
+        half_life = None if half_life is None else asking.own_times("half_life", half_life, positive, size)
+        max_age = None if max_age is None else asking.own_times("max_age", max_age, "> 0 or inf", size)
+        cost = None if cost is None else asking.numbers("cost", cost, positive, size, open_low=True)
         if kin is not None:
             fresh = chosen >= self.admitted
             desk.kin[chosen[fresh]] = np.broadcast_to(np.asarray(kin, np.int64), chosen.shape)[fresh]
         if importance is not None:
-            desk.importance[chosen] = checked("importance", importance, "finite and >= 0")
+            desk.importance[chosen] = importance
         if half_life is not None:
-            self.mind.half_life[chosen] = _or_usual("half_life", half_life, "finite and > 0")
+            self.mind.half_life[chosen] = half_life
         if max_age is not None:
-            desk.max_age[chosen] = _or_usual("max_age", max_age, "> 0 or inf")
+            desk.max_age[chosen] = max_age
         if cost is not None:
             here = np.unique(chosen[~desk.removed[chosen]])
             self.whole -= float(desk.cost[here].sum())
-            desk.cost[chosen] = checked("cost", cost, "finite and > 0", open_low=True)
+            desk.cost[chosen] = cost
             self.whole += float(desk.cost[here].sum())
             self.cheapest = min(self.cheapest, float(desk.cost[chosen].min(initial=math.inf)))
         self.mind.weight[chosen] = desk.importance[chosen] / desk.cost[chosen]
@@ -266,18 +265,15 @@ class LearnedWhittle(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The share of those never crawled, then the highest indices; what one side leaves, the other may spend."""
-        self.require_start()
-        if not budget >= 0.0:
-            raise ParameterError("budget", ">= 0", budget)
-        self._observed(states)
-        self._follow_clock(float(now))
+        now, budget, _ = self.question(now, budget, states)
+        self._follow_clock(now)
         self._admit()
         if self.stale:
             self._settle()
         tokens = min(budget, float(self.desk.cost[: len(self.desk)].sum())) if math.isinf(budget) else float(budget)
-        chosen = self._pick(float(now), tokens) if tokens + ROUNDING >= self.cheapest else np.empty(0, np.int64)
+        chosen = self._pick(now, tokens) if tokens + ROUNDING >= self.cheapest else np.empty(0, np.int64)
         self.desk.away[chosen] = True
-        self._follow_pace(float(now), float(self.desk.cost[chosen].sum()))
+        self._follow_pace(now, float(self.desk.cost[chosen].sum()))
         return chosen
 
     def _follow_pace(self, now: float, spent: float) -> None:
@@ -409,8 +405,7 @@ class LearnedWhittle(RankedPolicy):
 
     def observe(self, visits: Visits) -> None:
         """Learn from the visits that did not fail, note their time, and take all out of flight."""
-        self.require_start()
-        ids, desk = self._known(visits.ids), self.desk
+        ids, desk = self._known(asking.visits_of(visits).ids), self.desk
         self._admit()
         self.now = max(self.now, visits.now)
         useful = visits if visits.failed is None or not visits.failed.any() else successful(visits)
@@ -492,8 +487,9 @@ class LearnedWhittle(RankedPolicy):
     def hold(self, ids: npt.ArrayLike, until: npt.ArrayLike) -> None:
         """Do not choose these before `until`, one time or one per id."""
         chosen, desk = self._known(ids), self.desk
+        moments = times("until", until, len(chosen))
         self._admit()
-        desk.held_until[chosen] = times("until", until, len(chosen))
+        desk.held_until[chosen] = moments
         free = chosen[~desk.removed[chosen] & ~desk.away[chosen]]
         if not len(free):
             return
@@ -505,7 +501,7 @@ class LearnedWhittle(RankedPolicy):
 
     def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
         """Do not choose any target of these groups before `until`, one time or one per group."""
-        numbers = np.atleast_1d(np.asarray(groups, dtype=np.int64))
+        numbers = whole_numbers("groups", groups)
         moments = times("until", until, len(numbers))
         self.group_held_until.update(zip(numbers.tolist(), moments.tolist(), strict=True))
         if self.grouped and len(numbers):
@@ -732,19 +728,10 @@ class LearnedWhittle(RankedPolicy):
 
     def _known(self, ids: npt.ArrayLike) -> IntArray:
         self.require_start()
-        chosen = np.atleast_1d(np.asarray(ids, dtype=np.int64))
-        if len(chosen) == 0 or (chosen.min() >= 0 and chosen.max() < len(self.desk)):
-            return chosen
-        outside = (chosen < 0) | (chosen >= len(self.desk))
-        if outside.any():
-            place = int(np.argmax(outside))
-            raise ParameterError("ids", f"a known target (0 to {len(self.desk) - 1})", int(chosen[place]), (place,))
-        return chosen
+        return asking.known(ids, len(self.desk))
 
     def _observed(self, states: npt.ArrayLike | None) -> FloatArray | None:
-        if states is not None and np.shape(states) != (len(self.desk),):
-            raise ParameterError("states", f"one per target ({len(self.desk)}), NaN where unobserved", np.shape(states))
-        return None
+        return asking.states_of(states, len(self.desk))
 
     def require_start(self) -> None:
         """Refuse to work before `start`."""
@@ -768,8 +755,18 @@ def successful(visits: Visits) -> Visits:
     return Visits(**kept)
 
 
-def _or_usual(name: str, given: npt.ArrayLike, expected: str) -> FloatArray:
-    """Times as expected, NaN for the usual one."""
-    times = np.asarray(given, np.float64)
-    checked(name, np.where(np.isnan(times), 1.0, times), f"{expected}, or NaN for the usual one", open_low=True)
-    return times
+def _some_time(name: str, given: str | float | timedelta | None) -> float | None:
+    """A time longer than nothing, or None."""
+    if given is None:
+        return None
+    seconds = given if plain(given) == math.inf else parse_duration(name, given)
+    return number(name, seconds, "a time longer than nothing (such as 6h), inf or None", open_low=True)
+
+
+def _range(name: str, given: tuple[float, float]) -> tuple[float, float]:
+    """Two rates, the slower first."""
+    expected = "the slowest and the fastest rate, both finite and > 0"
+    pair = [number(name, each, expected, open_low=True) for each in several(name, given, expected)]
+    if len(pair) != 2 or pair[0] >= pair[1]:
+        raise ParameterError(name, expected, shown(given))
+    return pair[0], pair[1]

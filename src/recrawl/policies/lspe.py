@@ -149,8 +149,8 @@ class Lspe(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """Learn from the slot before, then crawl: each source by its probability, or the top of the ranking."""
-        self.require_start()
-        worth = self._worths(now, self._observed(states))
+        now, budget, observed = self.question(now, budget, states)
+        worth = self._worths(now, observed)
         if self.decided is not None:
             learn_transition(self.learner, self.settings, self.worth, self.crawled, self.decided, worth)
         self.worth, self.decided = worth, self.allowed(now)

@@ -18,10 +18,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.policies import asking
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import Reason
 from recrawl.policies.surveying import Survey
-from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits, checked
+from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
 
 OVERDUE = 1e250
 """Above every rank: a target past its maximum age, the longest overdue first."""
@@ -49,7 +50,8 @@ class RunningPolicy(RankedPolicy):
         labels: Sequence[str] | None = None,
     ) -> None:
         """Reset; `targets` may be 0."""
-        self.now = float(now)
+        targets, now, _ = asking.beginning(targets, now, sources, groups, labels, self.fewest)
+        self.now = now
         self.max_age: FloatArray = np.full(max(targets, 0), np.inf)
         self.since: FloatArray = np.full(max(targets, 0), self.now)
         super().start(targets, now, sources, groups, labels)
@@ -73,19 +75,19 @@ class RunningPolicy(RankedPolicy):
     ) -> None:
         """Costs and maximum ages; the rest means nothing to a rule that does not look at worth."""
         chosen = self._known(ids)
-        if max_age is not None:
-            ages = np.asarray(max_age, np.float64)
-            checked("max_age", np.where(np.isnan(ages), 1.0, ages), "> 0, inf, or NaN for none", open_low=True)
+        ages = None if max_age is None else asking.own_times("max_age", max_age, "> 0 or inf", len(chosen))
+        costs = None if cost is None else asking.numbers("cost", cost, "finite and > 0", len(chosen), open_low=True)
+        if ages is not None:
             self.max_age[chosen] = np.where(np.isnan(ages), np.inf, ages)
-        if cost is not None:
-            self.cost[chosen] = checked("cost", cost, "finite and > 0", open_low=True)
+        if costs is not None:
+            self.cost[chosen] = costs
 
     # -- choosing
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """Those past their maximum age, then the most wanted."""
-        self.require_start()
-        self.now = max(self.now, float(now))
+        now, budget, states = self.question(now, budget, states)
+        self.now = max(self.now, now)
         return super().choose(now, budget, states)
 
     def scores(self, now: float, states: FloatArray | None) -> FloatArray:
@@ -95,6 +97,7 @@ class RunningPolicy(RankedPolicy):
 
     def observe(self, visits: Visits) -> None:
         """Learn, and note the time."""
+        self._known(asking.visits_of(visits).ids)
         self.now = max(self.now, visits.now)
         super().observe(visits)
 

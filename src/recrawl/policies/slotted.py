@@ -31,7 +31,7 @@ class SlottedPolicy(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """The top of the ranking; the first call's budget is that of every slot."""
-        self.require_start()
+        now, budget, states = self.question(now, budget, states)
         if self.ranking is None:
             self.ranking = self.rule(budget)
         return super().choose(now, budget, states)

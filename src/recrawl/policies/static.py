@@ -67,8 +67,7 @@ class Static(RankedPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """One draw from the lottery for this budget."""
-        self.require_start()
-        self._observed(states)
+        now, budget, states = self.question(now, budget, states)
         if budget <= 0:
             return np.empty(0, dtype=np.int64)
         if budget != self.drawn_for:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from recrawl.arguments import flag
 from recrawl.errors import ParameterError
 from recrawl.policies.running import RunningPolicy
 from recrawl.records import FloatArray, Visits
@@ -28,7 +29,7 @@ class Thompson(RunningPolicy):
 
     def __init__(self, importance: bool = False, seed: int | tuple[int, ...] = 0) -> None:
         super().__init__(seed)
-        self.importance = importance
+        self.importance = flag("importance", importance)
 
     def begin(self, now: float) -> None:
         """Believe nothing."""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.arguments import instant, number, shown
 from recrawl.errors import ParameterError
-from recrawl.records import FloatArray, IntArray, checked
+from recrawl.records import FloatArray, IntArray, checked, durations, moments
 from recrawl.scheduling import amendments, room, saved
 from recrawl.scheduling.chains import MEMBERS
 from recrawl.scheduling.choice import FITS, GUARANTEED, LAST_INDEX, REPORT, SPENT, choose
@@ -54,6 +55,7 @@ SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS = 64, 64, 1 << 17
 HOST_SLOTS = 1 << 12
 # Naps per source beyond what steady work needs, after which the wheel is tuned to the present price.
 PATIENCE = 4
+COST = "finite and > 0"
 # How much of the newest observation the smoothed price takes over.
 SMOOTHING = 1 / 8
 
@@ -91,7 +93,7 @@ class Calendar:
         now: float = 0.0,
         max_age: npt.ArrayLike = math.inf,
     ) -> None:
-        start = _time("now", now)
+        start = instant("now", now)
         size = max(np.size(a) for a in (value, rate, cost, max_age, *([] if last is None else [last])))
         if group is not None:
             size = max(size, np.size(group))
@@ -153,10 +155,7 @@ class Calendar:
 
         Goes down the ranking and stops at the first source that does not fit.
         """
-        moment = _time("now", now)
-        tokens = float(budget)
-        if not 0.0 <= tokens < math.inf:
-            raise ParameterError("budget", "a finite number >= 0", budget)
+        moment, tokens = instant("now", now), number("budget", budget, "a finite number >= 0")
         guess = self._guess(tokens)
         if guess == 0:
             return np.empty(0, np.int64)
@@ -205,9 +204,9 @@ class Calendar:
         columns = {
             "value": checked("value", value, "finite and >= 0"),
             "rate": checked("rate", rate, "finite and >= 0"),
-            "cost": checked("cost", cost, "finite and > 0", open_low=True),
+            "cost": checked("cost", cost, COST, open_low=True),
             "last": _last(-math.inf if last is None else last),
-            "max_age": checked("max_age", max_age, "> 0 or inf", open_low=True),
+            "max_age": _max_age(max_age),
         }
         if self._grouped != (group is not None):
             raise ParameterError("group", "given for all sources or for none", "a mixture")
@@ -266,16 +265,15 @@ class Calendar:
     ) -> None:
         """Change what crawls of some sources cost, or from which age on they are overdue."""
         which = self._known(ids)
+        spent = None if cost is None else _per_id("cost", checked("cost", cost, COST, open_low=True), which)
+        ages = None if max_age is None else _per_id("max_age", _max_age(max_age), which)
         if len(which) == 0:
             return
-        if cost is not None:
-            spent = _per_id("cost", checked("cost", cost, "finite and > 0", open_low=True), which)
+        if spent is not None:
             self._cheapest = min(self._cheapest, float(spent.min()))
             self._spread("cost")[which] = spent
-        if max_age is not None:
-            self._spread("max_age")[which] = _per_id(
-                "max_age", checked("max_age", max_age, "> 0 or inf", open_low=True), which
-            )
+        if ages is not None:
+            self._spread("max_age")[which] = ages
         self.update(which)
 
     def crawled(self, ids: npt.ArrayLike, at: npt.ArrayLike) -> None:
@@ -325,13 +323,13 @@ class Calendar:
 
     def save(self, path: str | Path) -> None:
         """Write the whole state to one file."""
-        saved.save(path, self._state(), self._scalars())
+        saved.save(_path(path), self._state(), self._scalars())
 
     @classmethod
     def load(cls, path: str | Path) -> Calendar:
         """A calendar as it was saved: it chooses as the saved one would have."""
         calendar = cls.__new__(cls)
-        calendar._restore(*saved.load(path))
+        calendar._restore(*saved.load(_path(path)))
         return calendar
 
     def _state(self) -> dict[str, npt.NDArray[Any]]:
@@ -397,23 +395,28 @@ class Calendar:
         return _power_of_two(share, 16, HOST_SLOTS)
 
 
+def _path(path: Any) -> Path:
+    if not isinstance(path, str | Path):
+        raise ParameterError("path", "the path of a file", shown(path))
+    return Path(path)
+
+
 def _power_of_two(number: int, low: int, high: int) -> int:
     return min(max(1 << max(number, 1).bit_length(), low), high)
 
 
-def _time(argument: str, value: float) -> float:
-    moment = float(value)
-    if not math.isfinite(moment):
-        raise ParameterError(argument, "a finite time in seconds", value)
-    return moment
-
-
 def _last(value: npt.ArrayLike, argument: str = "last") -> FloatArray:
-    return checked(argument, value, "a time in seconds, or -inf for never", low=-math.inf, high=_LATEST)
+    given = moments(argument, value)
+    return checked(argument, given, "a time in seconds, or -inf for never", low=-math.inf, high=_LATEST)
 
 
 def _until(value: npt.ArrayLike) -> FloatArray:
-    return checked("until", value, "a time in seconds; inf for always, -inf for never", low=-math.inf)
+    given = moments("until", value)
+    return checked("until", given, "a time in seconds; inf for always, -inf for never", low=-math.inf)
+
+
+def _max_age(value: npt.ArrayLike) -> FloatArray:
+    return checked("max_age", durations("max_age", value), "> 0 or inf", open_low=True)
 
 
 _LATEST = float(np.finfo(np.float64).max)

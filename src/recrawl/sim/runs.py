@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl import policies
+from recrawl.arguments import flag, one_of, whole
 from recrawl.errors import ContractError, ParameterError
 from recrawl.kernels.price import check_budget
 from recrawl.policies.base import RankedPolicy
@@ -67,13 +68,14 @@ def simulate(
     """
     if not isinstance(world, (Sources, GroupedPages)):
         raise ParameterError("world", "Sources or GroupedPages", type(world).__name__)
-    chosen = policies.make(policy) if isinstance(policy, str) else policy
+    chosen = policies.make(one_of("policy", policy, policies.NAMES)) if isinstance(policy, str) else policy
     if not isinstance(chosen, Policy):
         raise ParameterError("policy", "a policy or the name of one", type(policy).__name__)
-    check_budget(budget, world.cost)
-    for name, count, least in (("steps", steps, 1), ("runs", runs, 1), ("seed", seed, 0)):
-        if not (isinstance(count, (int, np.integer)) and count >= least):
-            raise ParameterError(name, f"a whole number >= {least}", repr(count))
+    budget = check_budget(budget, world.cost)
+    steps, runs, seed = whole("steps", steps, low=1), whole("runs", runs, low=1), whole("seed", seed)
+    if not (progress is None or callable(progress)):
+        raise ParameterError("progress", "a function of the number of runs that are done, or None", repr(progress))
+    flag("compiled", compiled)
     mask = _mask(observed, len(world))
     one_run = None
     if compiled and isinstance(world, Sources):

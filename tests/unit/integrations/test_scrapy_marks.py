@@ -42,7 +42,7 @@ def test_a_mark_says_terms() -> None:
         (Request(URL, body=b"x", meta={"recrawl": True}), "GET without a body"),
         (FormRequest(URL, formdata={"a": "b"}, meta={"recrawl": True}), "GET"),
         (Request(URL, meta={"recrawl": "yes"}), "True or a dictionary"),
-        (Request(URL, meta={"recrawl": {"importanec": 1}}), "importanec"),
+        (Request(URL, meta={"recrawl": {"importanec": 1}}), "importanec.*did you mean .importance"),
         (Request("https://me:secret@example.org/", meta={"recrawl": True}), "password"),
         (Request("data:text/plain,x", meta={"recrawl": True}), "http"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import logging
+import math
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -486,8 +487,17 @@ class TestObservations:
         response = desk.download(desk.next())
         with pytest.raises(ParameterError, match="ids"):
             recrawl_observation(response, ids=["a"], published=[])
-        with pytest.raises(ParameterError, match="new"):
-            recrawl_observation(response, new=-1)
+        for argument, wrong in (
+            ("new", {"new": -1}),
+            ("new", {"new": 2.7}),
+            ("changed", {"changed": "no"}),
+            ("published", {"published": [math.nan]}),
+            ("published", {"published": 1.7e9}),
+            ("published", {"published": ["today"]}),
+            ("ids", {"ids": "guid"}),
+        ):
+            with pytest.raises(ParameterError, match=argument):
+                recrawl_observation(response, **wrong)
 
     def test_other_responses_are_left_alone(self, desk: Any) -> None:
         recrawl_observation(desk.download(Request(A)), new=1)
@@ -534,9 +544,25 @@ def test_nothing_is_visited_while_the_store_is_full_and_nothing_is_lost(
     assert desk.next(1.0).url == A
 
 
-def test_settings_that_make_no_sense_are_named(make: Make) -> None:
-    with pytest.raises(ParameterError, match="RECRAWL_DIGEST"):
-        make(RECRAWL_DIGEST="md5")
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("RECRAWL_DIGEST", "md5", "text, raw"),
+        ("RECRAWL_CONDITIONAL", "maybe", "True or False"),
+        ("RECRAWL_BUDGET", "fast", "60/min"),
+        ("RECRAWL_BURST", "none", "at least 1"),
+        ("RECRAWL_HALF_LIFE", "6 parsecs", "6h"),
+        ("RECRAWL_MAX_AGE", -1, "6h"),
+        ("RECRAWL_MIN_INTERVAL", "soon", "6h"),
+        ("RECRAWL_OBJECTIVE", "fresh", "did you mean 'freshness'"),
+        ("RECRAWL_POLICY", "minflux", "did you mean 'miniflux'"),
+        ("RECRAWL_BUGDET", "60/min", "did you mean RECRAWL_BUDGET"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(make: Make, setting: str, value: object, words: str) -> None:
+    with pytest.raises(ParameterError, match=f"{setting}.*{words}|{words}.*{setting}|{setting}.*; {words}"):
+        make(**{setting: value})
+    make().close()
 
 
 def test_a_visit_does_not_outlive_its_process(desk: Any) -> None:
@@ -561,5 +587,5 @@ class TestPolicies:
         assert type(desk.scheduler.recrawl._decider.policy).__name__ == "Miniflux"
 
     def test_one_that_cannot_run_live_is_refused(self, make: Make) -> None:
-        with pytest.raises(ParameterError, match="policy must be one that can run live"):
+        with pytest.raises(ParameterError, match="RECRAWL_POLICY must be one that can run live"):
             make(RECRAWL_POLICY="whittle")

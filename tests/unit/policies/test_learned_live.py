@@ -91,7 +91,7 @@ def test_feeds_of_several_items_a_minute_are_learned_within_a_few_visits() -> No
 def test_dated_and_undated_items_may_come_in_one_batch() -> None:
     policy = started(3)
     policy.observe(Visits(np.arange(3), NOW, published=[[NOW - HOUR, NOW - 1], [], []], new=np.array([0, 5, 0])))
-    policy.observe(Visits(np.arange(3), NOW + 4 * HOUR, published=[[NOW + 1], [], [np.nan]], new=np.array([3, 4, 0])))
+    policy.observe(Visits(np.arange(3), NOW + 4 * HOUR, published=[[NOW + 1], [], []], new=np.array([3, 4, 0])))
     value = policy.beliefs([0, 1, 2]).value
     assert np.isfinite(value).all()
     assert (value[:2] > 0).all()

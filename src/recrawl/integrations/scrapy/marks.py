@@ -12,6 +12,7 @@ import msgspec
 from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
+from recrawl.arguments import meant, shown
 from recrawl.crawl import urls
 from recrawl.errors import ParameterError
 
@@ -48,11 +49,12 @@ def read_mark(request: Request) -> Mark:
     if request.method != "GET" or request.body:
         raise ParameterError("method", "GET without a body: only that can be repeated at will", request.method)
     if said is not True and not isinstance(said, dict):
-        raise ParameterError(f"meta[{MARK!r}]", "True or a dictionary of terms", repr(said))
+        raise ParameterError(f"meta[{MARK!r}]", "True or a dictionary of terms", shown(said))
     terms = {} if said is True else dict(said)
     for name in terms:
         if name not in TERMS:
-            raise ParameterError(f"meta[{MARK!r}]", f"some of {', '.join(TERMS)}", repr(name))
+            expected = f"some of {', '.join(TERMS)}"
+            raise ParameterError(f"meta[{MARK!r}]", expected, shown(name) + meant(name, TERMS))
     return Mark(urls.normalise(request.url), terms)
 
 

@@ -47,7 +47,7 @@ from recrawl.integrations.scrapy.exchange import (
     wants,
 )
 from recrawl.integrations.scrapy.marks import FORGOTTEN, MARK, key_of, memo_of, read_mark, request_of
-from recrawl.integrations.scrapy.options import choice, make_scheduler
+from recrawl.integrations.scrapy.options import check_names, choice, make_scheduler, switch
 from recrawl.integrations.scrapy.visits import VISIT, Visit, digest_of, visit_of
 from recrawl.integrations.scrapy.waking import Alarm
 from recrawl.integrations.scrapy.watching import Errback, RecrawlSpiderMiddleware
@@ -96,10 +96,11 @@ class RecrawlScheduler(ScrapyScheduler):
         return scheduler
 
     def _prepare(self, settings: BaseSettings) -> None:
+        check_names(settings)
         self._settings = settings
         self._raw = choice(settings, "RECRAWL_DIGEST", ("text", "raw")) == "raw"
         self._cached = settings.getbool("HTTPCACHE_ENABLED")
-        self._conditional = settings.getbool("RECRAWL_CONDITIONAL", True) and not self._cached
+        self._conditional = switch(settings, "RECRAWL_CONDITIONAL", True) and not self._cached
         self._obeys_robots = settings.getbool("ROBOTSTXT_OBEY")
         self._robots_paid: set[str] = set()
         self._marked: dict[str, dict[str, Any]] = {}

@@ -17,11 +17,13 @@ from typing import Any
 
 from scrapy.http import HtmlResponse, Response
 
+from recrawl.arguments import flag, moment, several, whole
 from recrawl.crawl.findings import UnreadableError
 from recrawl.crawl.pages import read_page
 from recrawl.errors import ParameterError
 
 VISIT = "recrawl_visit"
+TIMES = "a list of times, each in Unix seconds or a datetime"
 Moment = float | datetime
 
 
@@ -31,7 +33,7 @@ class Observation:
 
     changed: bool | None = None
     new: int = 0
-    listed: Sequence[tuple[str, Moment | None]] | None = None
+    listed: Sequence[tuple[str, float | None]] | None = None
 
 
 class Visit:
@@ -94,13 +96,17 @@ def recrawl_observation(
     visit = visit_of(response.meta)
     if visit is None:
         return
-    times = None if published is None else list(published)
-    names = None if ids is None else [str(name) for name in ids]
+    changed = None if changed is None else flag("changed", changed)
+    new = None if new is None else whole("new", new)
+    times = (
+        None
+        if published is None
+        else [moment("published", each, (place,)) for place, each in enumerate(several("published", published, TIMES))]
+    )
+    names = None if ids is None else [str(name) for name in several("ids", ids, "a list of names")]
     if times is not None and names is not None and len(times) != len(names):
         raise ParameterError("ids", f"one per publication time ({len(times)})", f"{len(names)} ids")
-    if new is not None and new < 0:
-        raise ParameterError("new", ">= 0", new)
-    listed: list[tuple[str, Moment | None]] | None = None
+    listed: list[tuple[str, float | None]] | None = None
     if names is not None:
         listed = [(name, None if times is None else times[place]) for place, name in enumerate(names)]
     elif times is not None:
@@ -110,14 +116,14 @@ def recrawl_observation(
     visit.observation = Observation(changed=changed, new=new or 0, listed=listed)
 
 
-def _named(times: Sequence[Moment]) -> list[tuple[str, Moment | None]]:
+def _named(times: Sequence[float]) -> list[tuple[str, float | None]]:
     """Times as names; those that occur more than once with their count."""
     seen: Counter[str] = Counter()
-    named: list[tuple[str, Moment | None]] = []
-    for moment in times:
-        name = str(moment.timestamp() if isinstance(moment, datetime) else float(moment))
+    named: list[tuple[str, float | None]] = []
+    for time_s in times:
+        name = str(time_s)
         seen[name] += 1
-        named.append((f"{name}#{seen[name]}" if seen[name] > 1 else name, moment))
+        named.append((f"{name}#{seen[name]}" if seen[name] > 1 else name, time_s))
     return named
 
 

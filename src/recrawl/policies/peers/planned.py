@@ -65,7 +65,7 @@ class PlannedTimerPolicy(TimerPolicy):
 
     def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
         """By timer, after planning anew where that is due."""
-        self.require_start()
+        now, budget, states = self.question(now, budget, states)
         if self.offered_over > 0.0 and now - self.planned_at >= REPLANNED_EVERY and not self.removed.all():
             self._plan_anew(now)
         return super().choose(now, budget, states)

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.arguments import flag
 from recrawl.policies.contract import Reason
 from recrawl.policies.running import RunningPolicy
 from recrawl.policies.thompson import found_change
@@ -39,7 +40,7 @@ class TimerPolicy(RunningPolicy):
 
     def __init__(self, filled: bool = False, scale: float = 1.0, seed: int | tuple[int, ...] = 0) -> None:
         super().__init__(seed)
-        self.filled = filled
+        self.filled = flag("filled", filled)
         self.scale = float(checked("scale", scale, "a finite number > 0", open_low=True))
 
     def next_interval(self, ids: IntArray, now: float, changed: BoolArray, published: Published) -> FloatArray:
