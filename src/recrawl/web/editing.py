@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from recrawl.cluster import budgets
 from recrawl.config import Config
 from recrawl.config.option_rules import OPTIONS
 from recrawl.crawl.addresses import host_refusal
@@ -78,6 +79,12 @@ def pause(desk: Desk, source: Source, *, paused: bool) -> None:
 def want(desk: Desk, source: Source) -> None:
     """Have it fetched as soon as the budget and its host allow."""
     desk.store.edit([msgspec.structs.replace(source, wanted=desk.now())])
+    desk.cached.forget()
+
+
+def spend(desk: Desk, per_second: float) -> None:
+    """Ask whoever crawls for another budget; ContractError if nobody can be asked."""
+    budgets.ask(desk.store, per_second, desk.now())
     desk.cached.forget()
 
 

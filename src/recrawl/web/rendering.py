@@ -40,6 +40,7 @@ DONE = {
     "resumed": "Resumed.",
     "removed": "Removed, with all that was found in it.",
     "wanted": "It is fetched as soon as the budget and its host allow.",
+    "budget": "Asked for. The crawler spends by the new budget within moments, until its run ends.",
     "login": "You are logged in.",
     "logout": "You are logged out.",
 }

@@ -9,6 +9,7 @@ import pytest
 from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config
+from recrawl.crawl import budget_note
 from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
@@ -44,6 +45,18 @@ class TestSources:
         assert changed.json["options"] == {"robots": False, "notify": False}
         for wrong in ({"ignore": ["p["]}, {"ignore_text": ["("]}, {"active_hours": ["noon"]}, {"interval": "soon"}):
             assert program.send("PATCH", "/api/v1/sources/1", wrong).status == 422
+
+    def test_another_budget_is_asked_of_the_crawler_that_runs(self, store: SqliteStore, program: Visitor) -> None:
+        nobody = program.send("PUT", "/api/v1/budget", {"budget": "120/min"})
+        assert (nobody.status, "no crawler runs" in nobody.text) == (409, True)
+        store.claim("process 1 here", 0.0)
+        assert "takes no other budget" in program.send("PUT", "/api/v1/budget", {"budget": "120/min"}).text
+        budget_note.begin(store, "process 1 here", 1.0)
+        answer = program.send("PUT", "/api/v1/budget", {"budget": "120/min"})
+        assert (answer.status, answer.json) == (200, {"budget": 2.0})
+        assert budget_note.read(store).wanted == 2.0  # type: ignore[union-attr]
+        assert program.get("/api/v1/status").json["budget"] == 2.0
+        assert program.send("PUT", "/api/v1/budget", {"budget": "much"}).status == 422
 
     def test_a_page_of_them(self, filled: SqliteStore, program: Visitor) -> None:
         answer = program.get("/api/v1/sources?limit=5&page=2&order=-value").json

@@ -7,6 +7,7 @@ import pytest
 from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config, Fetching, SourceOptions
+from recrawl.crawl import budget_note
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
@@ -215,6 +216,18 @@ class TestOneSource:
         assert filled.source(1).wanted == NOW  # type: ignore[union-attr]
         visitor.form("/sources/1/remove", {})
         assert filled.source(1) is None
+
+
+class TestBudget:
+    def test_the_one_looked_at_is_asked_of_the_crawler_that_runs(self, filled: SqliteStore, visitor: Visitor) -> None:
+        assert "from now on</button>" not in visitor.get("/whatif?budget=120/min").text
+        assert "no crawler runs" in visitor.form("/budget", {"budget": "120/min"}).text
+        filled.claim("process 1 here", NOW)
+        budget_note.begin(filled, "process 1 here", 1.0)
+        assert "Crawl at 120/min from now on</button>" in visitor.get("/whatif?budget=120/min").text
+        assert visitor.form("/budget", {"budget": "120/min"}).header("location") == "/whatif?done=budget"
+        assert budget_note.read(filled).wanted == 2.0  # type: ignore[union-attr]
+        assert visitor.form("/budget", {"budget": "much"}).status == 422
 
 
 class TestItems:

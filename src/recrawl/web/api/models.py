@@ -413,6 +413,18 @@ class FeedbackOut(Record):
     counted: int
 
 
+class BudgetIn(Record):
+    """Another budget for whoever crawls, for as long as that run lasts."""
+
+    budget: Annotated[str, Field(min_length=1, max_length=30, examples=["120/min"])]
+
+
+class BudgetOut(Record):
+    """What may be spent from now on, requests per second."""
+
+    budget: float
+
+
 class StatusOut(Record):
     """The whole at a glance."""
 

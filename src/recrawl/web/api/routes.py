@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 from recrawl import __version__
 from recrawl.cluster.board import is_up
 from recrawl.crawl.whatif import Prospect
+from recrawl.errors import ContractError
 from recrawl.store.base import Click, ItemKind, Source, SourceState
 from recrawl.web import asking, editing
 from recrawl.web.api import models
@@ -234,6 +235,16 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
         ]
         now, then = _at(view.present, view.fresh_now, view.interest), _at(view.chosen, view.fresh_then, view.interest)
         return models.WhatIfOut(sources=view.sources, known=view.known, now=now, then=then, movers=moved)
+
+    @routes.put("/budget", tags=["schedule"], responses={409: {"model": models.Problem}})
+    def spend(given: models.BudgetIn) -> models.BudgetOut:
+        """Another budget for the crawler that runs, or the fleet, until it ends; 409 if nobody can be asked."""
+        wanted = asking.budget({"budget": given.budget}, desk)
+        try:
+            editing.spend(desk, wanted)
+        except ContractError as error:
+            raise HTTPException(409, str(error)) from error
+        return models.BudgetOut(budget=wanted)
 
     @routes.get("/status", tags=["schedule"])
     def status() -> models.StatusOut:

@@ -8,11 +8,12 @@ from threading import Lock
 
 from fastapi import APIRouter, Request, Response
 
-from recrawl.errors import ParameterError
-from recrawl.web import asking
+from recrawl.cluster.budgets import takes_another
+from recrawl.errors import ContractError, ParameterError
+from recrawl.web import asking, editing
 from recrawl.web.charts import prospect_chart
 from recrawl.web.desk import Desk
-from recrawl.web.rendering import Pages
+from recrawl.web.rendering import Pages, see
 from recrawl.web.views.hindsight import Hindsight, hindsight
 from recrawl.web.views.prospects import SPAN, WhatIf, share, what_if
 
@@ -39,6 +40,16 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             one_at_a_time.release()
         return compared(request, request.state.form, found, asked=True)
 
+    @routes.post("/budget")
+    def spend(request: Request) -> Response:
+        try:
+            editing.spend(desk, asking.budget(request.state.form, desk))
+        except ParameterError as wrong:
+            return pages.problem(request, 422, str(wrong))
+        except ContractError as wrong:
+            return pages.problem(request, 409, str(wrong))
+        return see("/whatif", "budget")
+
     def compared(
         request: Request, query: Mapping[str, str], found: Hindsight | None = None, *, asked: bool = False
     ) -> Response:
@@ -53,6 +64,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             "whatif.html.j2",
             422 if error else 200,
             view=view,
+            changeable=takes_another(desk.store, desk.now()),
             share=share,
             chart=_chart(view),
             error=error,

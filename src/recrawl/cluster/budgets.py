@@ -1,0 +1,50 @@
+"""Asking whoever crawls, one crawler or a fleet, for another budget while it runs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recrawl.cluster.board import Wish, is_up, read_board, read_wish, write_wish
+from recrawl.crawl import budget_note
+from recrawl.crawl.budget_note import BudgetNote
+from recrawl.errors import ContractError
+from recrawl.store.base import Store
+from recrawl.units import show_rate
+
+
+def of_fleet(store: Store, now: float) -> Wish | None:
+    """What is wanted of the fleet that runs; None if there is none."""
+    return read_wish(store) if is_up(read_board(store), now) else None
+
+
+def of_crawler(store: Store) -> BudgetNote | None:
+    """The budget of the crawler that runs; None if none does, or it takes no other."""
+    note, crawler = budget_note.read(store), store.claimed()
+    return note if note is not None and crawler is not None and note.owner in crawler else None
+
+
+def takes_another(store: Store, now: float) -> bool:
+    """Whether somebody crawls who can be asked for another budget."""
+    return of_fleet(store, now) is not None or of_crawler(store) is not None
+
+
+def ask(store: Store, per_second: float, now: float) -> float:
+    """Ask for another budget, requests per second; what held before. ContractError if there is nobody to ask."""
+    wish = of_fleet(store, now)
+    if wish is not None:
+        burst = max(1.0, wish.burst * per_second / wish.budget)
+        write_wish(store, msgspec.structs.replace(wish, budget=per_second, burst=burst))
+        return wish.budget
+    note = of_crawler(store)
+    if note is None:
+        raise ContractError(_nobody(store, show_rate(per_second)))
+    budget_note.ask(store, note, per_second, now)
+    return note.per_second
+
+
+def _nobody(store: Store, rate: str) -> str:
+    crawler = store.claimed()
+    if crawler is not None:
+        return f"{crawler} crawls, and takes no other budget while it runs: give it one when it is started"
+    kept = f'budget = "{rate}" in recrawl.toml'
+    return f"no crawler runs: start one with `recrawl run --budget {rate}`, or keep it for all runs: {kept}"
