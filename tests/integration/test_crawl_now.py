@@ -37,10 +37,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def said(*arguments: str, status: int = 0) -> str:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        assert await asyncio.to_thread(run, list(arguments)) == status, out.getvalue()
-    return out.getvalue()
+    """What a command says, or what it complains of where it says nothing."""
+    out, complaints = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(complaints):
+        assert await asyncio.to_thread(run, list(arguments)) == status, (out.getvalue(), complaints.getvalue())
+    return out.getvalue() or complaints.getvalue()
 
 
 async def beside_a_crawler(store: Store, act: Callable[[wiring.Crawler], Awaitable[None]]) -> None:
