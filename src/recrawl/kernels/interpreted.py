@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
+from recrawl.kernels.elementary import vector_exp
+
 ROOMS = ("recrawl.kernels.", "recrawl.learning.", "recrawl.scheduling.", "recrawl.policies.")
 """Whose functions the live program runs."""
 
@@ -58,13 +60,16 @@ class _Patient(CPUDispatcher):
         if self not in _missing:
             _here.asking = True
             try:
-                return super().__call__(*args, **named)
+                return CPUDispatcher.__call__(self, *args, **named)
             except NotCompiledError:
                 _missing.add(self)
             finally:
                 _here.asking = False
         with _quiet:
-            _quiet.busy += 1
+            interpreting = type(self) is _Patient  # another thread may have ended it
+            _quiet.busy += interpreting
+        if not interpreting:
+            return CPUDispatcher.__call__(self, *args, **named)
         _here.depth = 1
         try:
             with np.errstate(all="ignore"):
@@ -125,8 +130,8 @@ def end() -> None:
 
 
 def cache_folder() -> Path:
-    """Where compiled code is kept, or some of it."""
-    return Path(_functions(CPUDispatcher)[0].stats.cache_path)
+    """Where compiled code is kept, or some of it: the same for every process that uses the same."""
+    return Path(vector_exp.stats.cache_path or "")
 
 
 def _functions(kind: type) -> list[Any]:

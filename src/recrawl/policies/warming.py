@@ -10,6 +10,7 @@ lost, and a process that ends sooner than the compiling has missed nothing but s
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import subprocess
@@ -17,9 +18,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing.spawn import get_executable
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import structlog
@@ -84,12 +85,19 @@ class Compiling:
             self._thread.start()
 
     def _see_through(self, options: dict[str, Any], now: float) -> None:
+        def loaded() -> bool:
+            interpreted.look_again()
+            warm_up(LearnedWhittle(**options), now)
+            return not interpreted.missing()
+
         try:
-            for _ in range(TRIES):
-                if self._compiled_apart(options):
-                    interpreted.look_again()
-                    warm_up(LearnedWhittle(**options), now)
+            with _one_at_a_time() as waited:
+                if waited and loaded():
                     return
+                for _ in range(TRIES):
+                    if self._compiled_apart(options):
+                        loaded()
+                        return
             if not self._leaving:
                 _warn("the process that compiles was ended: compiling here, and nothing is done meanwhile")
         finally:
@@ -151,8 +159,7 @@ def main() -> None:
     """Compile all that a policy with certain options runs, for another process and as long as that is there."""
     options, parent = json.loads(sys.argv[1]), int(sys.argv[2])
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with _one_at_a_time():
-        warm_up(LearnedWhittle(**options), time.time())
+    warm_up(LearnedWhittle(**options), time.time())
 
 
 def _end_with(parent: int) -> None:
@@ -162,13 +169,27 @@ def _end_with(parent: int) -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Of several processes that begin together one compiles, and the others load what it made."""
-    import fcntl
+def _one_at_a_time() -> Iterator[bool]:
+    """Of several programs that begin together one has code compiled; whether it was another, and had to be waited for.
 
-    with (interpreted.cache_folder() / "recrawl-compiling.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    Where files cannot be locked each has it compiled.
+    """
+    with ExitStack() as held:
+        try:
+            waited = _locked(held.enter_context((interpreted.cache_folder() / "recrawl-compiling.lock").open("w")))
+        except OSError:
+            waited = False
+        yield waited
+
+
+def _locked(file: IO[str]) -> bool:
+    """Lock a file; whether another had it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return True
+    return False
 
 
 def warm_up(policy: LearnedWhittle, now: float) -> None:

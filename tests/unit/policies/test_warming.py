@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 import structlog
@@ -35,10 +38,12 @@ subprocess.run([sys.executable, "-c", {A_CHILD!r}, str(os.getpid())], start_new_
 
 
 @pytest.fixture
-def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[warming.Compiling]:
-    """Of a process in which nothing is compiled."""
+def compiling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[warming.Compiling]:
+    """Of a process that takes nothing for compiled; everything is, if it looks again."""
+    warming.warm_up(LearnedWhittle(), NOW)
     fresh = warming.Compiling()
     monkeypatch.setattr(warming, "compiling", fresh)
+    monkeypatch.setattr(interpreted, "cache_folder", lambda: tmp_path)
     fresh.patient()
     interpreted._missing.update(interpreted._functions(interpreted._Patient))
     yield fresh
@@ -78,6 +83,32 @@ def test_a_process_that_is_killed_is_started_again_and_then_done_without(
     assert len(seen_through(compiling)) == 1
     assert (tmp_path / "tries").read_text() == "x" * warming.TRIES
     assert compiling.done
+
+
+def test_who_begins_while_another_program_has_it_compiled_waits_for_that(
+    compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked, lock = threading.Event(), fcntl.flock
+
+    def watched(file: IO[str], how: int) -> None:
+        try:
+            lock(file, how)
+        except BlockingIOError:
+            blocked.set()
+            raise
+
+    monkeypatch.setattr(fcntl, "flock", watched)
+    monkeypatch.setattr(warming, "CHILD", "raise SystemExit(1)")
+    with structlog.testing.capture_logs() as logged:
+        with warming._one_at_a_time() as waited:
+            assert not waited
+            compiling.begin(LearnedWhittle(), NOW)
+            assert compiling._thread is not None
+            assert blocked.wait(60.0)
+            assert compiling.under_way
+        compiling._thread.join()
+    assert compiling.done
+    assert logged == []  # nothing was started that could fail
 
 
 def test_with_very_many_sources_the_compiler_is_waited_for(compiling: warming.Compiling) -> None:
