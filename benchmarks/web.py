@@ -24,13 +24,15 @@ from urllib.parse import quote
 
 import numpy as np
 
-from recrawl.store.base import Batch, Crawl, Item, Price, Progress, Settlement, Source, packed
+from recrawl.store.base import Batch, Crawl, Item, Price, Progress, Settlement, Source, Version, packed
 from recrawl.store.sqlite import SqliteStore
 
 RNG = np.random.default_rng(1)
 WORDS = np.array([f"word{k}" for k in range(50_000)])
 MONTH_S = 30 * 86400.0
 TAGS = 40
+PAGES = 10
+"""One source in so many is a page."""
 CHUNK = 5000
 
 
@@ -41,7 +43,8 @@ def texts(count: int, words: int) -> list[str]:
 
 
 def settlement(source: int, at: float, keys: range, titles: list[str], summaries: list[str]) -> Settlement:
-    """A crawl that found some items."""
+    """A crawl that found some items; of a page, a change."""
+    page = source % PAGES == 0
     items = [
         Item(
             source=source,
@@ -51,9 +54,12 @@ def settlement(source: int, at: float, keys: range, titles: list[str], summaries
             summary=summaries[key % len(summaries)],
             published=at - 60.0 * n,
             first_seen=at,
+            kind="change" if page else "item",
         )
-        for n, key in enumerate(keys)
+        for n, key in enumerate(keys[:1] if page else keys)
     ]
+    diff = f"@@ -1,1 +1,1 @@\n-{titles[0]}\n+{items[0].summary}"
+    version = Version(source=source, at=at, digest=str(at), text=diff, diff=diff) if page else None
     value = float(RNG.lognormal(0.0, 1.5))
     rate = float(np.log(2) / RNG.uniform(6 * 3600, 24 * 3600))
     believed = {"value": value, "value_sd": 0.3 * value, "rate": rate, "rate_sd": 0.1 * rate}
@@ -73,7 +79,7 @@ def settlement(source: int, at: float, keys: range, titles: list[str], summaries
     progress = Progress(
         source=source, last=at, visits=3, due=due, belief=bytes(400), listing=packed(range(30)), **believed
     )
-    return Settlement(crawl=crawl, progress=progress, items=items)
+    return Settlement(crawl=crawl, progress=progress, items=items, version=version)
 
 
 def build(path: Path, sources: int, items: int) -> None:
@@ -86,7 +92,7 @@ def build(path: Path, sources: int, items: int) -> None:
                 Source(
                     url=f"https://site{k}.example/feed.xml",
                     title=f"Site {WORDS[k % len(WORDS)]} {k}",
-                    kind="feed",
+                    kind="feed" if (k + 1) % PAGES else "page",
                     importance=float(1 + k % 3),
                     tags=(f"tag{k % TAGS}",),
                     added=now - MONTH_S,
@@ -144,12 +150,16 @@ def paths(sources: int, draw: random.Random) -> dict[str, str]:
         "latest, worth": "/items",
         "latest, published": f"/items?order=newest&page={draw.randint(1, 20)}",
         "latest, tag": f"/items?tag={tag}&order=found",
+        "latest, changes": f"/items?kind=change&order=found&page={draw.randint(1, 20)}",
+        "changes, tag": f"/items?kind=change&tag={tag}&order=found",
         "search, newest first": f"/items?q={word}&order=found",
         "search, relevance": f"/items?q={word}",
         "search, two words": f"/items?q={quote(word + ' ' + rare)}&order=found",
         "search, rare": f"/items?q={rare}",
         "what if": f"/whatif?budget={draw.uniform(20, 2000):.1f}/s",
         "atom": f"/feed.atom?q={rare}",
+        "atom, latest": "/feed.atom",
+        "API changes": f"/api/v1/changes?page={draw.randint(1, 20)}",
         "API items": f"/api/v1/items?source={id}",
         "API status": "/api/v1/status",
         "metrics": "/metrics",

@@ -60,6 +60,7 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
 
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, lines, write_json
+    from recrawl.crawl.text import visible
 
     diffs = store.diffs(found)
     sources = {each.id: each for each in store.sources(ids=sorted({item.source for item in found}))} if found else {}
@@ -75,7 +76,11 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
     texts: list[Text] = []
     for item, source, diff in shown:
         told = diff.splitlines() or [f"+{line}" for line in item.summary.splitlines()]
-        texts.append(Text.assemble((f"{ago(item.first_seen, now)} ago  ", "dim"), (name_of(source, 100), "bold")))
+        texts += [Text("")] if texts else []
+        name = (name_of(source, 100), "bold")
+        texts.append(
+            Text.assemble((f"{ago(item.first_seen, now)} ago  ", "dim"), name, (f"  {visible(item.link)}", "dim"))
+        )
         texts += [_line(line) for line in told[:LINES]]
         if len(told) > LINES:
             texts.append(Text(f"… {len(told) - LINES} more lines: recrawl changes {source.id}", style="dim"))

@@ -22,7 +22,7 @@ from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Progress, Robots
 
 pytest.importorskip("asyncpg")
 
-from recrawl.store.postgres import PostgresStore, looking
+from recrawl.store.postgres import PostgresStore, looking, migrations
 from recrawl.store.postgres.address import parsed
 from recrawl.store.postgres.link import Link
 from recrawl.store.postgres.migrations import steps
@@ -174,6 +174,28 @@ class TestSchemas:
         server.sql(f"DELETE FROM {schema(url)}.migrations WHERE number = {len(steps())}")
         with pytest.raises(StoreError, match=r"older|no store"):
             PostgresStore(url, read_only=True)
+
+    def test_changes_of_an_older_one_are_found_by_what_is_new_in_them(
+        self, server: postgres.Server, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as older:
+            older.setattr(migrations, "steps", lambda: steps()[:4])
+            PostgresStore(url).close()
+        name = schema(url)
+        server.sql(
+            f'INSERT INTO {name}.sources (url, kind, title, tags, headers, "select", state, note, memo, revision, '
+            "digest) VALUES ('https://p/', 'page', 'Prices', '', '', '', 'active', '', '', 1, 'x')"
+        )
+        versions = f"INSERT INTO {name}.versions (source, at, digest, text, diff) VALUES (1, {{}}, 'd', '', E'{{}}')"
+        for at, diff in ((1, ""), (2, r"@@ -1,1 +1,2 @@\n same\n-plums\n+apples 3\n+pears"), (3, "-gone")):
+            server.sql(versions.format(at, diff))
+        with PostgresStore(url) as store:
+            gone, changed = store.items(kind="change")
+            assert (changed.title, changed.link, changed.first_seen) == ("Prices", "https://p/", 2.0)
+            assert (changed.summary, gone.summary) == ("apples 3\npears", "")
+            assert store.diffs([gone])[gone.id] == "-gone"
+            assert [each.id for each in store.items(text="pears prices")] == [changed.id]
+            assert store.items(text="plums") == []
 
     def test_many_may_open_a_new_one_at_once(self, url: str) -> None:
         with ThreadPoolExecutor(6) as pool:
