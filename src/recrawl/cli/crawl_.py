@@ -93,12 +93,12 @@ def _fetch(config: Config, store: Store, sources: list[Source], patience_s: floa
     import asyncio
 
     from recrawl import logs, wiring
-    from recrawl.cli.run_ import _patience
+    from recrawl.cli.run_ import patience
 
     logs.configure()
     store.claim(wiring.owner(), time.time())
     try:
-        with _patience():
+        with patience():
             crawler = wiring.make_crawler(config, store)
         wiring.install_event_loop()
         asyncio.run(crawler.run(time.time() + patience_s, only={source.id for source in sources}))

@@ -109,7 +109,7 @@ def crawl(
             from recrawl.cli.serve import beside
 
             others.append(beside(config, store, clock, serve_port))
-        with _patience():
+        with patience():
             split = None if trial is None else wiring.make_split(config, trial)
             crawler = wiring.make_crawler(config, store, clock=clock, split=split)
         if trial is not None:
@@ -135,7 +135,7 @@ def _advise(store: Store, once: bool, show: Face) -> None:
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
+def patience() -> Iterator[None]:
     """Say what takes so long, if it does: on a new machine the kernels are compiled."""
     words = "compiling, once on this machine: half a minute or so …"
     timer = threading.Timer(PATIENCE_S, lambda: click.echo(words, err=True))
