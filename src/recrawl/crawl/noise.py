@@ -1,8 +1,8 @@
 """What on a page certainly changes by itself, and says nothing: ages, nonces, counters of visits, the page's own clock.
 
-*Ages*: "5 minutes ago", "just now". *Nonces*: random tokens that are called so ("nonce", "session id", "ray id"); any
-other may be a checksum that somebody waits for. *Counters of visits*: "1,234 views", "Visitors: 12", where they stand
-for themselves; not within a sentence.
+*Ages*: "5 minutes ago", "just now"; "2 years ago" where it stands for itself, not within a sentence. *Nonces*: random
+tokens that are called so ("nonce", "session id", "ray id"); any other may be a checksum that somebody waits for.
+*Counters of visits*: "1,234 views", "Visitors: 12", where they stand for themselves.
 
 *Clocks.* A date or time is content, and is what many pages are watched for. Only one that shows the moment of the fetch
 may be a clock: to within minutes, or of the day where it has no time of day, in any of the world's time zones; in a
@@ -60,7 +60,8 @@ _SAID_STAMP = re.compile(rf"\b(?P<said>{_SAID})(?: (?:on|at|is))?(?: the)?:? (?P
 _MARKS = ("today", "now", "it is", "date", "time", "generated", "rendered", "retrieved", "accessed", "fetched",
           "loaded", "printed", "made", "modified", "refreshed", "as of")  # fmt: skip
 _ALONE = re.compile(_STAMP, re.IGNORECASE)
-_AGE = r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?"
+_AGE = r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?"
+_SOME = r"(?<![0-9][,.])\b(?:[0-9]{1,5}|an?|one|few)"
 _TOKEN_NAMES = (
     r"nonce|(?:csrf|xsrf|security|session|request)?[ _-]?token|(?:session|request|trace|ray|correlation|visitor|event)"
     r"[ _-]?id"
@@ -72,7 +73,8 @@ _APART = r"[|·•,;:()\[\]–—/]"
 _CERTAIN = tuple(
     (marks, why, re.compile(pattern, re.IGNORECASE))
     for marks, why, pattern in (
-        ((" ago",), "age", rf"\b(?:[0-9]{{1,5}}|an?|one|few) ?(?:{_AGE}) ago\b"),
+        ((" ago",), "age", rf"{_SOME} ?(?:{_AGE}) ago\b"),
+        ((" ago",), "age", rf"^(?:[^\W\d_]+:? ){{0,3}}(?P<noise>{_SOME} (?:months?|years?) ago)$"),
         (("just now",), "age", r"\bjust now\b"),
         (
             ("nonce", "token", "id"),
