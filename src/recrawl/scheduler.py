@@ -26,6 +26,7 @@ from recrawl.config.live_policies import LEARNED
 from recrawl.config.loading import replaced
 from recrawl.config.settings import ObjectiveName, Scope
 from recrawl.crawl.causes import Causes
+from recrawl.crawl.duties import FIRST_S
 from recrawl.crawl.explanation import Explanation, circumstances, explain
 from recrawl.crawl.intents import Intent
 from recrawl.crawl.key_terms import checked_terms, key_source, key_text
@@ -160,6 +161,7 @@ class Scheduler:
         self._unscheduled: list[int] = []
         """The policy's numbers of the last of them, which the decider has yet to write down."""
         self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
+        self._account_s = FIRST_S
 
     def _require_open(self) -> None:
         if self._closed:
@@ -504,7 +506,8 @@ class Scheduler:
         self._errors += int(settlement.crawl.outcome in ("failed", "refused"))
         self._waiting.settlements.append(settlement)
         self._unscheduled.append(intent.number)
-        if now - self._accounted >= ACCOUNTS_S:
+        if now - self._accounted >= self._account_s:
+            self._account_s = min(2.0 * self._account_s, ACCOUNTS_S)
             self._keep_accounts(now)
         return settlement.crawl
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from collections import Counter
@@ -609,7 +610,8 @@ class TestWriting:
         looking = open_store(str(tmp_path / "recrawl.db"))
         prices = looking.prices(0.0)
         looking.close()
-        assert len(prices) == 3
+        gaps = [later.at - earlier.at for earlier, later in itertools.pairwise(prices)]
+        assert gaps[:5] == [4.0, 8.0, 16.0, 32.0, 60.0]  # soon after the start, then every minute
         assert sum(price.requests for price in prices) == len(range(130))
 
 

@@ -71,6 +71,7 @@ def show(found: Explanation, now: float) -> None:
     out.print(Text(f"\n{clean(found.why, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
     unknown = found.last is None
+    failing = "once" if found.failures == 1 else f"{found.failures} times in a row"
     rows = [
         ("pace", found.pace if unknown else f"{found.pace}; half-life of its news {show_duration(found.half_life_s)}"),
         ("value", number(found.value) + _between(found.value_low, found.value_high)),
@@ -84,7 +85,7 @@ def show(found: Explanation, now: float) -> None:
         ("meets it", _at_age(found.crossing_age_s)),
         ("due", due if unknown else f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
-        *((("failing", f"{found.failures} times in a row"),) if found.failures else ()),
+        *((("failing", failing),) if found.failures else ()),
         *(("held back", f"{clean(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
         *((("note", clean(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip

@@ -179,7 +179,7 @@ class PlainLines(_Timed):
         price = "–" if now["price"] is None else f"{now['price']:.3g}"
         text = (
             f"{show_duration(now['seconds'])}: {now['requests']} requests ({now['budget_used']:.0%} of the budget), "
-            f"{now['new_items']} new, {now['changed']} changed, {now['failed']} failed, "
+            f"{now['new_items']} new, {now['changed']} changed, {now['failed'] + now['refused']} failed, "
             f"captured {now['captured']:.4g} ({now['per_fetch']:.3g} per request), price {price}"
         )
         text += f"; {COMPILING}" if now["compiling"] else ""

@@ -17,6 +17,8 @@ from recrawl.crawl.tempo import Tempo
 from recrawl.errors import StoreError, StoreTakenError
 from recrawl.store.base import Batch, Keep, Price
 
+FIRST_S = 2.0
+"""The first accounts; the time to the next doubles until it is as long as it shall be."""
 TIDY_FIRST_S = 300.0
 """The first sweep: a program that is started anew every day shall sweep, too."""
 
@@ -83,12 +85,15 @@ class Duties:
     # -- accounts
 
     async def keep_accounts(self) -> None:
-        """Write the price history, and now and then the learner's record of the catalogue."""
-        recorded = self._clock.now()
+        """Write the price history, and now and then the learner's record of the catalogue.
+
+        Both sooner at first: whoever looks on would know nothing of what was learned meanwhile.
+        """
+        recorded, gap = self._clock.now(), FIRST_S
         while True:
-            await self._clock.sleep(self._tempo.price_s)
-            due = self._clock.now() - recorded >= self._tempo.record_s
-            recorded = self._clock.now() if due else recorded
+            await self._clock.sleep(min(gap, self._tempo.price_s))
+            due = self._clock.now() - recorded >= min(gap, self._tempo.record_s)
+            recorded, gap = (self._clock.now(), 2.0 * gap) if due else (recorded, gap)
             await self._clerk.commit(self.accounts(with_record=due))
 
     def accounts(self, *, with_record: bool) -> Batch:

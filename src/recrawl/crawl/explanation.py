@@ -268,7 +268,8 @@ def _obstacles(source: Source, progress: Progress, asked: bool, now: float, arou
 
 def _own_obstacles(progress: Progress, now: float, around: Circumstances) -> list[Obstacle]:
     found, last = [], progress.last
-    if progress.held_until > now:
+    told = around.host_held_until > now and progress.held_by == around.host_held_by  # of its host, already
+    if progress.held_until > now and not told:
         found.append(Obstacle(progress.held_until, progress.held_by or "held"))
     if last is not None and last + around.interval_s > now:
         every = show_duration(around.interval_s)
@@ -320,7 +321,8 @@ def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> 
 
 
 def _why_first(found: Explanation, around: Circumstances) -> str:
-    so_far = f"No answer yet, {found.failures} times in a row" if found.failures else "Never fetched yet"
+    tries = "after one try" if found.failures == 1 else f"after {found.failures} tries"
+    so_far = f"No answer yet {tries}" if found.failures else "Never fetched yet"
     if math.isnan(around.first_wait_s):
         return f"{so_far}: it waits for its turn among the new sources."
     if around.first_wait_s <= SOON_S:

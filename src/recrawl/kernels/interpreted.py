@@ -57,7 +57,7 @@ class _Patient(CPUDispatcher):
     def __call__(self, *args: Any, **named: Any) -> Any:
         if _here.depth:
             return _plain(self)(*args, **named)
-        if self not in _missing:
+        if self not in _missing and not _quiet.alone:
             _here.asking = True
             try:
                 return CPUDispatcher.__call__(self, *args, **named)
@@ -92,6 +92,8 @@ class _Quiet(threading.Condition):
     """How many threads are inside an interpreted function."""
 
     busy = 0
+    alone = False
+    """Whether compiled code is not even looked for."""
 
 
 _here, _quiet = _Here(), _Quiet()
@@ -100,8 +102,12 @@ _twins: dict[Any, Callable[..., Any]] = {}
 _scopes: dict[str, dict[str, Any]] = {}
 
 
-def begin() -> None:
-    """From now on no function of the live program waits for the compiler."""
+def begin(*, alone: bool = False) -> None:
+    """From now on no function of the live program waits for the compiler.
+
+    With `alone` none waits for compiled code to be loaded either, which takes longer than to interpret a few calls.
+    """
+    _quiet.alone = alone
     for function in _functions(CPUDispatcher):
         function._compiler = _Unwilling(function._compiler)
         function.__class__ = _Patient

@@ -33,6 +33,8 @@ from recrawl.records import Visits
 SOURCES = 8
 INTERPRETED_UP_TO = 20_000
 """Sources. Loading more takes the interpreter longer than compiling does."""
+FEW = 300
+"""Sources that are interpreted sooner than compiled code is loaded."""
 TRIES = 2
 """How often a process that is to compile is started, if it is killed."""
 LASTING_S = 10.0
@@ -58,11 +60,14 @@ class Compiling:
         """Whether another process compiles for this one."""
         return self._thread is not None and not self.done
 
-    def patient(self) -> None:
-        """From now on nobody waits for the compiler, unless there is nothing left to wait for."""
+    def patient(self, *, alone: bool = False) -> None:
+        """From now on nobody waits for the compiler, unless there is nothing left to wait for.
+
+        With `alone`, nor for compiled code to be loaded, unless some was already.
+        """
         with self._lock:
             if not self.done:
-                interpreted.begin()
+                interpreted.begin(alone=alone and self._thread is None)
 
     def age_s(self) -> float:
         """For how long this process has been at work."""
@@ -148,9 +153,12 @@ def prepare(policy: LearnedWhittle, now: float, sources: int) -> None:
 
 
 def go_on(policy: LearnedWhittle, now: float, sources: int) -> None:
-    """For somebody who only looks: with what compiled code there is; a process that looks for longer has it made."""
+    """For somebody who only looks: with what compiled code there is; a process that looks for longer has it made.
+
+    A look at a few sources by a process that has just begun is over before compiled code is loaded.
+    """
     if sources <= INTERPRETED_UP_TO:
-        compiling.patient()
+        compiling.patient(alone=sources <= FEW and compiling.age_s() < LASTING_S)
     if compiling.age_s() > LASTING_S:
         compiling.begin(policy, now)
 
