@@ -219,9 +219,11 @@ class LiveView(_Timed):
 
         from recrawl.crawl.text import clean
 
-        out = Console(highlight=False)
+        out, reasons = Console(highlight=False), crawler.why_nothing()
+        if reasons:  # they say what was hinted at, and more
+            self.remark = self.advice = ""
         out.print(self._screen(crawler))
-        for why in crawler.why_nothing():
+        for why in reasons:
             out.print(Text(clean(why.text, 500), style="bold"))
 
     def leave(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from recrawl.arguments import flag, moment, number, several, shown, text, whole
+from recrawl.crawl import causes
 from recrawl.crawl.digests import relation
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms
@@ -190,7 +191,9 @@ def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, h
     until = max(now, host_held_until) + max(back_off, terms.min_interval_s)
     if failure.hold_s is not None:
         until = now + failure.hold_s
-    progress = msgspec.structs.replace(before, failures=failures, held_until=until, held_by=failure.error)
+    progress = msgspec.structs.replace(
+        before, failures=failures, held_until=until, held_by=failure.error, held_cause=_cause(failure), held_under=""
+    )
     crawl = _crawl(intent, now, "refused" if failure.refused else "failed", failure.answer, error=failure.error)
     settlement = Settlement(crawl=crawl, progress=progress)
     if failure.gone:
@@ -198,6 +201,14 @@ def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, h
         settlement.source, settlement.events = gone, [source_event(gone, "retired", now)]
         progress.held_until, until = before.held_until, math.inf
     return Settled(settlement, Lesson("failed"), until)
+
+
+def _cause(failure: Failure) -> str:
+    if failure.refused:
+        return "robots"
+    if failure.hold_s is not None:
+        return causes.RETRY_AFTER
+    return causes.STATUS if failure.answer.status else causes.UNREADABLE
 
 
 def _news(before: Progress, report: Report, now: float) -> _News:
@@ -250,6 +261,8 @@ def _progress(before: Progress, report: Report, news: _News, captured: float, no
         failures=0,
         held_until=0.0 if hold is None else now + hold,
         held_by="" if hold is None else "asked to wait",
+        held_cause="" if hold is None else causes.RETRY_AFTER,
+        held_under="",
         etag=usable(answer.etag or (before.etag if kept else "")),
         modified=usable(answer.modified or (before.modified if kept else "")),
         digest=report.digest or before.digest,

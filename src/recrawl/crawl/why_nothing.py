@@ -37,6 +37,7 @@ HOST, INTERVAL, QUIET, BUDGET, NOT_DUE = "host", "interval", "quiet hours", "bud
 EMPTY, PAUSED, STORE = "empty", "paused", "store"
 ADD = "the catalogue is empty: add sources with `recrawl add URL` or `recrawl import FILE`"
 RESUME = "no source is active: `recrawl sources` lists them, `recrawl pause --resume TARGET` takes a pause back"
+UNREACHABLE = ("dns", "connect")
 REFUSED = ("address", "robots", "scheme")
 MOST = 5
 """Causes told of."""
@@ -134,6 +135,7 @@ def _waiting(waits: Iterable[Wait], now: float) -> list[Why]:
         many = f"{count} sources wait" if count > 1 else "a source waits"
         until = f"until {_clock(first.until, now)}" + (" at the earliest" if count > 1 else "")
         way_out = {INTERVAL: "", **WAYS_OUT}.get(cause, RELEASE)
+        way_out += f"; {RELEASE}" if cause in UNREACHABLE else ""
         told.append(Why(cause, count, f"{many} {until}: {first.words}" + (f"; {way_out}" if way_out else "")))
     return told
 

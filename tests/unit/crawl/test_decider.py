@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from recrawl import wiring
-from recrawl.config import Config, Politeness
+from recrawl.config import Config, Politeness, SourceOptions
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.findings import Findings
@@ -259,3 +259,67 @@ def test_a_source_that_left_in_flight_is_free_of_its_host(apart: Decider) -> Non
     apart.give_back(intents, NOW)
     assert len(apart) == apart.hosts == 0
     assert chosen(apart, NOW + 100.0) == []
+
+
+# -- holds
+
+
+def failed(intent: Intent, at: float, decider: Decider, **more: object) -> Visit:
+    """A visit that was refused, with what its host asked for."""
+    decider.slots.take(intent.host, at)
+    decider.slots.done(intent.host, at)
+    decider.slots.answered(intent.host, 429, "60", at, intent.source.url)
+    held = decider.slots.held(intent.host, at)[0]
+    url = intent.source.url
+    return Visit(intent, at, Delivery(Response(url, 429, {}, b""), url, requests=1, host_held_until=held))
+
+
+def test_after_a_hold_another_source_of_the_host_goes_first_whatever_the_failing_one_is_worth(decider: Decider) -> None:
+    worth_most = msgspec.structs.replace(source(1), importance=1000.0)
+    decider.admit([worth_most, source(2), source(3)], NOW, [past(each, failures=0) for each in (1, 2, 3)])
+    order, now = [], NOW + DELAY_S
+    for _ in range(2):
+        (intent,) = decider.choose(now, 1.0)
+        order.append(intent.source.id)
+        visits = [failed(intent, now, decider) if intent.source.id == 1 else answered(intent, now)]
+        decider.settle(visits, now)
+        decider.leave_hosts([intent], now)
+        now = max(decider.slots.free_at("a.example"), now + DELAY_S)
+    assert order[0] == 1
+    assert order[1] != 1
+    assert now >= NOW + 60.0, "the host was left alone for as long as it asked"
+
+
+@pytest.fixture
+def refused(tmp_path: Path) -> Decider:
+    """One source, held because of its robots.txt, under settings that are known."""
+    config = Config()
+    slots = Slots(config.politeness, START, random.Random(0))
+    with SqliteStore(tmp_path / "refused.db") as store:
+        decider = wiring.make_decider(config, store, slots, START)
+    options = decider.terms.defaults.effective(source(1))
+    under = decider.terms.causes.of_source("robots", source(1), options)
+    held = {"held_until": NOW + 9e4, "held_by": "robots.txt does not allow it", "held_cause": "robots"}
+    decider.admit([source(1)], NOW, [past(1, last=None, held_under=under, failures=3, **held)])
+    return decider
+
+
+def test_a_hold_ends_when_its_owner_says_that_its_cause_does_not_count(refused: Decider) -> None:
+    assert chosen(refused, NOW + 100.0) == []
+    (wait,) = refused.waits(NOW + 100.0)
+    assert (wait.cause, wait.words) == ("robots", "robots.txt does not allow it")
+    refused.admit([msgspec.structs.replace(source(1), options=SourceOptions(robots=False))], NOW + 100.0)
+    assert chosen(refused, NOW + 200.0) == [1]
+
+
+def test_other_edits_leave_a_hold_alone(refused: Decider) -> None:
+    refused.admit([msgspec.structs.replace(source(1), importance=3.0, title="A")], NOW + 100.0)
+    assert chosen(refused, NOW + 200.0) == []
+
+
+def test_a_hold_that_is_released_is_over_and_to_be_stored_so(refused: Decider) -> None:
+    refused.slots.hold("a.example", NOW + 9e4, "asked to")
+    (stored,) = refused.release([1, 99], ["a.example", "nobody.example"], NOW + 100.0)
+    assert (stored.source, stored.held_until, stored.failures) == (1, 0.0, 0)
+    assert list(refused.waits(NOW + 200.0)) == []
+    assert chosen(refused, NOW + 200.0) == [1]
