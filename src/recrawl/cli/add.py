@@ -52,7 +52,7 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> i
 
 def _looked_at(store: Store, config: Config, urls: Sequence[str], fields: Mapping[str, Any]) -> dict[str, Look]:
     """What the addresses of sites lead to, by the addresses; those that are there already are not looked at."""
-    from recrawl.crawl.site_look import is_worth_it, look
+    from recrawl.crawl.site_address import is_worth_a_look
     from recrawl.crawl.urls import normalise
     from recrawl.errors import ParameterError
 
@@ -62,8 +62,12 @@ def _looked_at(store: Store, config: Config, urls: Sequence[str], fields: Mappin
             address = normalise(url)
         except ParameterError:
             continue
-        if is_worth_it(address, config) and store.source(address) is None:
+        if is_worth_a_look(address, config.fetch.allow_private) and store.source(address) is None:
             wanted.append(address)
+    if not wanted:
+        return {}
+    from recrawl.crawl.site_look import look
+
     return look(wanted, config, store.robots, fields.get("headers"), fields.get("robots"))
 
 

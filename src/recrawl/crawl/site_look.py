@@ -35,11 +35,6 @@ PATIENCE_S = 10.0
 AT_ONCE = 8
 """Addresses looked at at a time."""
 MOST_OTHERS = 10
-NO_NAMES = (".example", ".invalid", ".test", ".localhost")
-"""Under these nobody is [RFC 6761, 6]."""
-_TELLING = re.compile(
-    r"\.(?:xml|rss|atom|rdf|json|pdf|txt|csv)(?:\.gz)?$|/(?:feeds?|rss2?|atom)/?$|/sitemap[^/]*$", re.IGNORECASE
-)
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
 
 
@@ -57,14 +52,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     kind: SourceKind = "auto"
     others: tuple[str, ...] = ()
     trouble: str = ""
-
-
-def is_worth_it(url: str, config: Config) -> bool:
-    """Whether the address may be a site's: what names a document by its ending, or cannot be reached, is not."""
-    name = host(url).rstrip(".").lower()
-    if not config.fetch.allow_private and host_refusal(name):
-        return False
-    return not name.endswith(NO_NAMES) and not _TELLING.search(urlsplit(url).path)
 
 
 def look(
