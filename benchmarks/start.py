@@ -217,6 +217,7 @@ class First(NamedTuple):
 
 async def first_start(folder: Path, server: Server, cache: Path) -> First:
     command = [sys.executable, "-c", GAPS.replace("AFTER_S", str(AFTER_S)), "run", "--json"]
+    await asyncio.sleep(1.0)  # what the run before had sent is answered first
     server.first, began = 0.0, time.perf_counter()
     with open(folder / "output.txt", "wb") as output:
         child = subprocess.Popen(
