@@ -18,6 +18,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from recrawl.config import Config
+from recrawl.crawl.deciding import make_policy
+from recrawl.policies.learned_whittle import LearnedWhittle
+from recrawl.policies.warming import warm_up
 from recrawl.synthweb.process import Served, running
 
 SETTINGS = """
@@ -121,11 +125,19 @@ def until(happened: Callable[[], bool], at_most_s: float = PATIENCE_S) -> None:
         time.sleep(0.01)
 
 
+def compile_all() -> None:
+    """Compile what a crawler runs, so that no process of a test has another one that compiles."""
+    policy = make_policy(Config())
+    assert isinstance(policy, LearnedWhittle)
+    warm_up(policy, time.time())
+
+
 class Stage:
     """A synthetic web and a nursery warmed up on it, for the tests of a module; each test has a folder of its own."""
 
     def __init__(self, web: Served, parent: Nursery, home: Path) -> None:
         self.web, self.parent = web, parent
+        compile_all()
         warming = Place(self, home)
         assert warming.ran("run", "--for", "2s", "--json") == 0
 
