@@ -62,6 +62,20 @@ def fetches(place: Path, dating: Dating, told: str) -> tuple[int, float, int]:
     return counted["odd"], captured, new
 
 
+@pytest.mark.parametrize("name", DATINGS)
+def test_how_long_a_feed_waited_for_its_first_fetch_says_nothing_of_its_pace(name: str, tmp_path: Path) -> None:
+    clock = ManualClock(START)
+    with Scheduler(tmp_path / "s.db", budget="20/s", burst=20, clock=clock) as scheduler:
+        scheduler.add_many({key: {} for key in ("odd", *(f"honest {number}" for number in range(19)))})
+        clock.advance(3 * DAY)
+        for key in scheduler.due():
+            dating = DATINGS[name] if key == "odd" else HONEST
+            scheduler.report(key, listed=[(each, dating(came, clock.now())) for each, came in items(0, clock.now())])
+        odd, honest = scheduler.explain("odd"), scheduler.explain("honest 0")
+    assert odd.visits == honest.visits == 1
+    assert 0.4 * honest.value < odd.value < 2.5 * honest.value
+
+
 @pytest.fixture(scope="module", params=["listed", "published"])
 def told(request: pytest.FixtureRequest) -> str:
     return str(request.param)

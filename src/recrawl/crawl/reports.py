@@ -171,7 +171,7 @@ def settle_report(intent: Intent, report: Report, now: float, terms: Terms) -> S
         captured = dated_worth(source.importance, now, news.dated, half_life, terms.ephemeral)
         captured += news.blind * blind_worth(source.importance, now - before.last, half_life, terms.ephemeral)
     if news.items:
-        lesson = Lesson("items", published=news.dated, new=(0 if first else news.blind) + news.missed)
+        lesson = Lesson("items", published=news.dated, new=news.blind + news.missed)
     else:
         lesson = Lesson("page", changed=news.changed)
     outcome: Outcome = "first" if first else "unchanged" if not news.count else "new" if news.items else "changed"

@@ -46,7 +46,8 @@ class Lesson:
     Parameters
         kind: "items" (feeds, sitemaps), "page", or "failed"
         published: times of new dated items; the whole backlog on a first visit
-        new: new items without a date, and those believed missed
+        new: new items without a date, and those believed missed; on a first visit those of the backlog, which came at
+            no known time
         changed: whether a page differed
     """
 
@@ -147,10 +148,11 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     progress.listing = packed(keys)
     progress.captured += captured
     dated = telling([found.published for _, found in fresh], before.last)
+    undated = len(fresh) - len(dated)
     if first and not dated and findings.hints.period_s:
         # What the publisher says of its pace stands in for a backlog: one item in two periods.
-        dated = [visit.at - 2.0 * findings.hints.period_s, visit.at - findings.hints.period_s]
-    lesson = Lesson("items", published=dated, new=(0 if first else len(fresh) - len(dated)) + missed)
+        dated, undated = [visit.at - 2.0 * findings.hints.period_s, visit.at - findings.hints.period_s], 0
+    lesson = Lesson("items", published=dated, new=undated + missed)
     outcome: Outcome = "first" if first else "new" if fresh else "unchanged"
     crawl = _crawl(visit, outcome, new=len(fresh), captured=captured, censored=censored)
     return _settled(visit, terms, crawl, progress, lesson, source, items=items, events=events)
