@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -108,8 +109,7 @@ def pages(store: SqliteStore, show: Callable[[FastAPI], str]) -> dict[str, str]:
     fill(store)
     ids = odd(store)
     put_up(store, board(NOW - 1.0))
-    app = make_app(store, Config(), ManualClock(NOW))
-    full = show(app)
+    full = show(make_app(store, Config(), ManualClock(NOW)))
     door = Door(HostList("127.0.0.1"), Keyhole(hashed("correct horse")))
     locked = show(make_app(store, Config(), ManualClock(NOW), door=door))
     listed = {"overview": "/", "latest": "/items", "latest found": "/items?order=found", "sources": "/sources",
@@ -117,9 +117,8 @@ def pages(store: SqliteStore, show: Callable[[FastAPI], str]) -> dict[str, str]:
               "nothing found": "/items?q=nothingofthekind", "source feed": "/sources/1", "source prices": "/sources/11",
               "source paused": "/sources/12", "what if": "/whatif", "what if more": "/whatif?budget=1000/day",
               "what if wrong": "/whatif?budget=many", "fleet": "/fleet", "api": "/api", "no page": "/nowhere",
+              "preview": f"/preview?url={quote(ADDRESS)}",
               **{f"source {name}": f"/sources/{id}" for name, id in ids.items()}}  # fmt: skip
-    if any(getattr(route, "path", "") == "/preview" for route in app.routes):
-        listed["preview"] = "/preview"
     return {name: full + path for name, path in listed.items()} | {"login": locked + "/login"}
 
 
