@@ -22,7 +22,8 @@ HEADINGS = ("time", "sources", "requests", "of budget", "new items", "changed", 
 def screen(width: int, **counts: Any) -> str:
     view, out = LiveView(), io.StringIO()
     view.begin(Config())
-    crawler: Any = SimpleNamespace(tally=Tally(**counts), purse=SimpleNamespace(spent=0.0, per_second=1.0))
+    purse = SimpleNamespace(spent=0.0, per_second=1.0, earned=lambda: 0.0)
+    crawler: Any = SimpleNamespace(tally=Tally(**counts), purse=purse, why_nothing=lambda: [])
     Console(file=out, width=width).print(view._screen(crawler))
     return out.getvalue()
 
