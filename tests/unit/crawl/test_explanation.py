@@ -4,6 +4,8 @@ import pytest
 
 import rankers
 from rankers import standing
+from recrawl.config import Config, SourceOptions
+from recrawl.config.loading import replaced
 from recrawl.crawl import explanation
 from recrawl.crawl.explanation import Circumstances, Explanation, reasons_in_words
 from recrawl.crawl.pace import arrivals_per_s, believed_pace, first_wait, pace_in_words
@@ -292,3 +294,48 @@ def test_what_somebody_asked_for_is_due_now():
 )  # fmt: skip
 def test_a_pace_is_said_as_people_say_it(per_day, words):
     assert pace_in_words(per_day) == words.replace("a hour", "an hour")
+
+
+def around(config, line, now=NOW, price=0.3):
+    return explanation.circumstances(config, line, now, price=price, hold=None, waiting=0, budget=1.0)
+
+
+def test_a_fixed_interval_says_when_it_is_due_whatever_it_is_worth():
+    line = source(options=SourceOptions(interval=3 * HOUR))
+    found = explain(line, progress(age=HOUR), NOW, around(Config(), line))
+    assert found.due == NOW + 2 * HOUR
+    assert found.why.startswith("Held for 2h: its owner wants it fetched every 3h")
+    late = explain(line, progress(age=4 * HOUR), NOW, around(Config(), line))
+    assert late.why == "Due now: its owner wants it fetched every 3h."
+
+
+def test_hours_of_its_own_hold_it_until_they_begin():
+    line = source(options=SourceOptions(active_hours=("20:00-22:00 UTC",)))  # it is 8 in the morning
+    found = explain(line, progress(age=40 * DAY), NOW, around(Config(), line))
+    assert found.due == NOW + 12 * HOUR
+    assert "outside the hours its owner set" in found.why
+
+
+def test_what_tags_say_counts_where_the_source_says_nothing():
+    config = replaced(Config(), {"tags": {"press": {"importance": 3.0, "half_life": "2h", "max_age": "5h"}}})
+    found = around(config, source(tags=("press",)))
+    assert (found.importance, found.half_life_s, found.max_age_s) == (3.0, 2 * HOUR, 5 * HOUR)
+    own = around(config, source(tags=("press",), half_life=HOUR))
+    assert own.half_life_s == HOUR
+
+
+def test_a_crawl_somebody_asked_for_waits_for_nothing_of_its_own():
+    line = source(wanted=NOW - 1.0)
+    known = progress(age=10.0, held_until=NOW + HOUR, held_by="HTTP status 500")
+    found = explain(line, known, NOW, Circumstances(price=0.3, min_interval_s=HOUR))
+    assert (found.due, found.held_back) == (NOW, [])
+    host = explain(line, known, NOW, Circumstances(price=0.3, host_held_until=NOW + 60.0, host_held_by="status 429"))
+    assert host.due == NOW + 60.0
+
+
+def test_a_hold_of_its_host_is_said_once():
+    known = progress(held_until=NOW + HOUR, held_by="Crawl-delay 3600 s")
+    found = explain(
+        source(), known, NOW, Circumstances(price=0.3, host_held_until=NOW + HOUR, host_held_by="Crawl-delay 3600 s")
+    )
+    assert [each.reason for each in found.held_back] == ["its host is held: Crawl-delay 3600 s"]
