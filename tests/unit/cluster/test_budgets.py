@@ -1,0 +1,56 @@
+"""Another budget is asked of whoever crawls: a crawler, a fleet, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recrawl.cluster import budgets
+from recrawl.cluster.board import Board, Wish, read_wish, write_board, write_wish
+from recrawl.crawl import budget_note
+from recrawl.errors import ContractError
+from recrawl.store.sqlite import SqliteStore
+
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "recrawl.db") as opened:
+        yield opened
+
+
+def test_nobody_can_be_asked_where_nobody_crawls(store: SqliteStore) -> None:
+    budget_note.begin(store, "process 1 here", 1.0)
+    assert not budgets.takes_another(store, NOW)
+    with pytest.raises(ContractError, match=r"no crawler runs: start one with `recrawl run --budget 120/min`"):
+        budgets.ask(store, 2.0, NOW)
+
+
+def test_the_note_of_an_earlier_run_is_not_that_of_who_crawls_now(store: SqliteStore) -> None:
+    budget_note.begin(store, "process 1 here", 1.0)
+    store.claim("process 2 here", NOW)
+    with pytest.raises(ContractError, match="takes no other budget while it runs"):
+        budgets.ask(store, 2.0, NOW)
+
+
+def test_a_crawler_is_asked_by_its_note(store: SqliteStore) -> None:
+    store.claim("process 1 here", NOW)
+    budget_note.begin(store, "process 1 here", 1.0)
+    assert budgets.takes_another(store, NOW)
+    assert budgets.ask(store, 2.0, NOW) == 1.0
+    assert budgets.ask(store, 3.0, NOW) == 2.0
+    note = budgets.of_crawler(store)
+    assert note is not None
+    assert (note.begun, note.per_second, note.at) == (1.0, 3.0, NOW)
+
+
+def test_a_fleet_is_asked_by_its_wish_and_its_burst_goes_along(store: SqliteStore) -> None:
+    write_wish(store, Wish(shards=3, budget=10.0, burst=20.0))
+    write_board(store, Board(at=NOW, since=NOW, leader="one", leader_epoch=1, budget=10.0, burst=20.0))
+    assert budgets.ask(store, 5.0, NOW) == 10.0
+    wish = read_wish(store)
+    assert wish is not None
+    assert (wish.shards, wish.budget, wish.burst) == (3, 5.0, 10.0)
