@@ -96,15 +96,18 @@ def whole_numbers(argument: str, value: Any, expected: str = "whole numbers") ->
 
 
 def _truths(argument: str, value: Any) -> BoolArray:
-    array = np.atleast_1d(np.asarray(value))
-    if array.size and (array.dtype.kind not in "biu" or not np.isin(array, (0, 1)).all()):
+    array: npt.NDArray[Any] = np.atleast_1d(np.asarray(value))
+    if array.dtype.kind == "b":
+        return array
+    if array.size and (array.dtype.kind not in "iu" or not np.isin(array, (0, 1)).all()):
         raise ParameterError(argument, "True or False for each id", shown(value))
     return array.astype(np.bool_, copy=False)
 
 
 def _counts(argument: str, value: Any) -> IntArray:
-    counts = np.atleast_1d(checked(argument, value, "a whole number >= 0 for each id", high=2.0**53))
-    _refuse(argument, "a whole number >= 0 for each id", counts, counts != np.floor(counts))
+    expected = "a whole number >= 0 for each id"
+    counts = np.atleast_1d(checked(argument, value, expected, high=2.0**53))
+    _refuse(argument, expected, counts, counts != np.floor(counts))
     return counts.astype(np.int64)
 
 
