@@ -11,7 +11,11 @@ import pytest
 from aiohttp import web
 
 from recrawl.cli import run
+from recrawl.clock import SystemClock
 from recrawl.config import SourceOptions
+from recrawl.store.opening import open_store
+from recrawl.web.app import make_app
+from visitor import Visitor
 from watching import Watched, html
 
 BODY = "<h1>Shop</h1><p class=price>5 EUR</p><p class=note>fresh</p>"
@@ -56,5 +60,12 @@ def test_another_selector_is_a_new_baseline(tmp_path: Path, capsys: pytest.Captu
         assert shown.count("first seen") == 1
     assert run(["changes", "/select", "--store", pages.config.store, "--json"]) == 0
     assert [each["note"] for each in json.loads(capsys.readouterr().out)] == ["", EDITS["select"][1], ""]
+    with open_store(pages.config.store) as store:
+        visitor = Visitor(make_app(store, pages.config, SystemClock()))
+        (source,) = store.sources(text="/select")
+        shown = visitor.get(f"/sources/{source.id}").text
+        told = visitor.get(f"/api/v1/sources/{source.id}/versions").json
+    assert (shown.count(EDITS["select"][1]), shown.count("first seen")) == (1, 1)
+    assert [each["note"] for each in told] == ["", EDITS["select"][1], ""]
     asked = [request.headers.get("If-None-Match") for request in pages.asked if request.path == "/select"]
     assert [each is not None for each in asked] == [False, True, False, True]
