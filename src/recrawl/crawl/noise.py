@@ -54,11 +54,11 @@ _STAMP = (
 )
 _SAID = (
     r"today(?: is)?|it is(?: now)?|now|(?:current|local|server|page)(?: date| time)|date and time|time now|generated"
-    r"|rendered|retrieved|accessed|fetched|loaded|printed|made|updated?|modified|refreshed|as of"
+    r"|rendered|retrieved|accessed|fetched|loaded|served|printed|made|updated?|modified|refreshed|as of"
 )
 _SAID_STAMP = re.compile(rf"\b(?P<said>{_SAID})(?: (?:on|at|is))?(?: the)?:? (?P<stamp>{_STAMP})", re.IGNORECASE)
 _MARKS = ("today", "now", "it is", "date", "time", "generated", "rendered", "retrieved", "accessed", "fetched",
-          "loaded", "printed", "made", "modified", "refreshed", "as of")  # fmt: skip
+          "loaded", "served", "printed", "made", "modified", "refreshed", "as of")  # fmt: skip
 _ALONE = re.compile(_STAMP, re.IGNORECASE)
 _AGE = r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?"
 _SOME = r"(?<![0-9][,.])\b(?:[0-9]{1,5}|an?|one|few)"

@@ -75,6 +75,7 @@ def test_a_selector_that_is_none_is_named(select: str) -> None:
     [
         ("Page made at 10:31:05", "Page made at 12:34:00"),
         ("Page made at 16:01", "Page made at 18:04"),
+        ("Served at 2026-11-15T10:31:04.512345+00:00, with care", "Served at 2026-11-16T12:33:59.1+00:00, with care"),
         ("2026-11-15T10:31:05Z", "2026-11-16T12:34:02Z"),
         ("Sun, 15 Nov 2026 10:31:05 GMT", "Mon, 16 Nov 2026 12:32:59 GMT"),
         ("Local time: 15.11.2026 11:30", "Local time: 16.11.2026 13:33"),
