@@ -9,6 +9,7 @@ import resource
 import signal
 import time
 
+import msgspec
 import pytest
 
 from recrawl.crawl import readers as module
@@ -16,6 +17,7 @@ from recrawl.crawl import visiting
 from recrawl.crawl.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.readers import Readers
 from recrawl.crawl.reading import Document
+from recrawl.crawl.what_counts import WhatCounts
 from recrawl.store.base import item_key
 
 NOW = 1.79e9
@@ -280,3 +282,20 @@ def test_long_listings_are_keyed_with_the_loop_let_in() -> None:
         return turns
 
     assert asyncio.run(run()) >= 4
+
+
+def test_a_pattern_that_takes_for_ever_ends_with_its_document() -> None:
+    counts = WhatCounts(ignore_text=(r"(a+)+$",))
+    endless = Document(url="https://example.org/", body=b"a" * 60 + b"!", now=NOW, kind="page", counts=counts)
+
+    async def scene() -> str:
+        readers = Readers(timeout_s=2.0)
+        try:
+            with pytest.raises(UnreadableError, match="took more than 2 s, perhaps for what is ignored by a pattern"):
+                await readers.read(endless)
+            harmless = msgspec.structs.replace(endless, body=b"b", counts=WhatCounts())
+            return (await readers.read(harmless)).text
+        finally:
+            await readers.close()
+
+    assert asyncio.run(scene()) == "b"
