@@ -9,7 +9,9 @@ import pytest
 from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config
+from recrawl.config.loading import replaced
 from recrawl.crawl import budget_note
+from recrawl.crawl.settings_note import leave_settings
 from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
@@ -124,6 +126,18 @@ class TestLooking:
     def test_crawls_and_versions(self, filled: SqliteStore, program: Visitor) -> None:
         assert program.get("/api/v1/sources/1/crawls?limit=2").json[0]["outcome"] in ("new", "unchanged")
         assert program.get("/api/v1/sources/11/versions").json[0]["diff"].startswith("@@")
+
+    def test_whatif_under_freshness_says_the_share_that_is_up_to_date(
+        self, filled: SqliteStore, program: Visitor
+    ) -> None:
+        leave_settings(filled, replaced(Config(), {"objective": "freshness", "budget": "40/day"}))
+        told = program.get("/api/v1/whatif?budget=400/day").json
+        for each in (told["now"], told["then"]):
+            assert each["captured"] is each["inflow"] is each["share"] is None
+        assert 0.0 < told["now"]["freshness"] < told["then"]["freshness"] <= 1.0
+        text = program.get("/whatif?budget=400/day").text
+        assert "Up to date, on average" in text
+        assert "Captured per hour" not in text
 
     def test_whatif_more_budget_brings_more(self, filled: SqliteStore, program: Visitor) -> None:
         told = program.get("/api/v1/whatif?budget=400/day").json
