@@ -34,7 +34,7 @@ from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
 from recrawl.crawl.settings_note import leave_settings
-from recrawl.crawl.settling import Settled
+from recrawl.crawl.settled import Settled
 from recrawl.errors import ContractError, ParameterError, StoreError
 from recrawl.store.base import Batch, Crawl, Hold, Price, Progress, Source, Store
 from recrawl.store.opening import open_store

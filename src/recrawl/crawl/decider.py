@@ -26,7 +26,8 @@ from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.roster import Roster
-from recrawl.crawl.settling import Lesson, Settled, settle
+from recrawl.crawl.settled import Lesson, Settled
+from recrawl.crawl.settling import settle
 from recrawl.crawl.standing import Standing
 from recrawl.crawl.why_nothing import HOST, INTERVAL, Wait
 from recrawl.policies.cold_start import ALONE

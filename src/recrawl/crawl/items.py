@@ -11,6 +11,7 @@ key it had before (`formerly`), and `crawl.renaming` looks for it under that.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -92,3 +93,12 @@ def told_apart(listed: Iterable[FoundItem]) -> tuple[FoundItem, ...]:
 def _known_by_link(item: FoundItem) -> FoundItem:
     key = key_of(None, urls.without_tracking(item.link), "", "")
     return msgspec.structs.replace(item, key=key, formerly=item.key)
+
+
+def oldest_first(fresh: list[tuple[int, FoundItem]]) -> list[tuple[int, FoundItem]]:
+    """Items in the order in which they are stored, so that "latest first" is by date, then as the publisher lists.
+
+    A list begins with its latest item; those without a date come after those with one.
+    """
+    latest_first = sorted(fresh, key=lambda pair: math.inf if pair[1].published is None else -pair[1].published)
+    return latest_first[::-1]

@@ -1,6 +1,6 @@
 """From what somebody else's fetcher reports to everything it leads to: the counterpart of `settling` for keys.
 
-Pure: an intent, a report and the terms in, a :class:`~recrawl.crawl.settling.Settled` out. What a document listed is
+Pure: an intent, a report and the terms in, a :class:`~recrawl.crawl.settled.Settled` out. What a document listed is
 compared with what it listed last time, so that whoever fetches need not remember anything.
 """
 
@@ -19,7 +19,8 @@ from recrawl.crawl.digests import relation
 from recrawl.crawl.events import source_event
 from recrawl.crawl.intents import Intent, Terms
 from recrawl.crawl.item_dates import believed, telling
-from recrawl.crawl.settling import REFUSED_S, Lesson, Settled, blind_worth, dated_worth
+from recrawl.crawl.settled import Lesson, Settled, blind_worth, dated_worth
+from recrawl.crawl.settling import REFUSED_S
 from recrawl.crawl.validators import usable
 from recrawl.errors import ParameterError
 from recrawl.learning.censoring import missed_items

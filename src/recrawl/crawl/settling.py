@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -20,9 +19,11 @@ from recrawl.crawl.findings import FoundItem
 from recrawl.crawl.hints import earliest, headers_in_words, in_words, of_headers, says_how_fresh
 from recrawl.crawl.intents import Terms, Visit
 from recrawl.crawl.item_dates import telling, with_believed_dates
+from recrawl.crawl.items import oldest_first
 from recrawl.crawl.page_changes import judged
 from recrawl.crawl.politeness import site_of
 from recrawl.crawl.renaming import NOTE
+from recrawl.crawl.settled import Lesson, Settled, blind_worth, dated_worth
 from recrawl.crawl.urls import origin
 from recrawl.crawl.validators import usable
 from recrawl.learning.censoring import missed_items
@@ -37,39 +38,6 @@ REFUSED_S = 3600.0
 """The first wait of a source whose robots.txt (or scheme) forbids it; doubled up to a day."""
 GONE, NOT_MODIFIED = 410, 304
 FAILING = "failing: "
-
-
-@dataclass(slots=True)
-class Lesson:
-    """What the policy may learn from a visit.
-
-    Parameters
-        kind: "items" (feeds, sitemaps), "page", or "failed"
-        published: times of new dated items; the whole backlog on a first visit
-        new: new items without a date, and those believed missed; on a first visit those of the backlog, which came at
-            no known time
-        changed: whether a page differed
-    """
-
-    kind: str
-    published: list[float] = field(default_factory=list)
-    new: int = 0
-    changed: bool = False
-
-
-@dataclass(slots=True)
-class Settled:
-    """What a visit leads to.
-
-    Parameters
-        hold_until: when its source may be fetched again at the earliest
-        taken: if it has moved, then to an address that is another source's already
-    """
-
-    settlement: Settlement
-    lesson: Lesson
-    hold_until: float
-    taken: bool = False
 
 
 def settle(visit: Visit, terms: Terms) -> Settled:
@@ -96,19 +64,6 @@ def _settle(visit: Visit, terms: Terms) -> Settled:
     if visit.findings is None:
         return _failed(visit, terms, "failed", visit.error or "nothing to read", status)
     return _page(visit, terms) if visit.findings.kind == "page" else _listed(visit, terms)
-
-
-def dated_worth(importance: float, now: float, times: list[float], half_life_s: float, ephemeral: bool) -> float:
-    """Interest captured by finding items that were published at these times."""
-    if not ephemeral:
-        return importance * len(times)
-    return importance * sum(2.0 ** (-max(now - time, 0.0) / half_life_s) for time in times)
-
-
-def blind_worth(importance: float, gap: float, half_life_s: float, ephemeral: bool) -> float:
-    """Interest captured on average by finding something that came at an unknown moment of a gap."""
-    decayed = gap * math.log(2.0) / half_life_s
-    return importance * (1.0 if not ephemeral or decayed < 1e-9 else -math.expm1(-decayed) / decayed)
 
 
 # -- answers with something to read
@@ -156,15 +111,6 @@ def _listed(visit: Visit, terms: Terms) -> Settled:
     outcome: Outcome = "first" if first else "new" if fresh else "unchanged"
     crawl = _crawl(visit, outcome, new=len(fresh), captured=captured, censored=censored)
     return _settled(visit, terms, crawl, progress, lesson, source, items=items, events=events)
-
-
-def oldest_first(fresh: list[tuple[int, FoundItem]]) -> list[tuple[int, FoundItem]]:
-    """Items in the order in which they are stored, so that "latest first" is by date, then as the publisher lists.
-
-    A list begins with its latest item; those without a date come after those with one.
-    """
-    latest_first = sorted(fresh, key=lambda pair: math.inf if pair[1].published is None else -pair[1].published)
-    return latest_first[::-1]
 
 
 def _missed(visit: Visit, listed: Sequence[FoundItem], fresh: int) -> tuple[bool, int]:
