@@ -92,7 +92,9 @@ def test_every_item_is_stored_once_and_announced_once(run):
     assert len({(item.source, item.key) for item in items}) == len(items)
     lines = [msgspec.json.decode(line) for line in (run["folder"] / "events.jsonl").read_bytes().splitlines()]
     announced = [line["id"] for line in lines if line["type"] == "item"]
-    assert len(announced) == len(set(announced)) == len(items)
+    assert len(announced) == len(set(announced)) == sum(item.kind == "item" for item in items)
+    changes = [line for line in lines if line["type"] == "change"]
+    assert len(changes) == sum(item.kind == "change" for item in items) > 0
 
 
 def test_kinds_are_found_out(run):
@@ -272,7 +274,7 @@ def test_odd_sources_delay_nobody(tmp_path):
     store = open_store(config.store)
     by_fault = {name: store.source(truths[number].url) for name, number in odd.items()}
     assert len(store.items(source=by_fault["many_entries"].id, limit=100_000)) == 50_000
-    assert store.items(source=by_fault["century"].id, limit=1)[0].published < 0
+    assert any(item.published < 0 for item in store.items(source=by_fault["century"].id, limit=100))
     store.close()
 
 
