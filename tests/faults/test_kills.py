@@ -124,7 +124,7 @@ def look(store: Path) -> Seen:
             return {row[0]: row[1:] for row in connection.execute(statement)}
 
         crawls = rows("SELECT id, source, at, outcome FROM crawls")
-        items = rows("SELECT id, source, key, link, first_seen FROM items")
+        items = rows("SELECT id, source, key, link, first_seen FROM items WHERE kind = 'item'")
         versions = rows("SELECT id, source, at, digest FROM versions")
     now = time.time()
     with SqliteStore(store, read_only=True) as opened:

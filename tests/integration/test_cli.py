@@ -216,10 +216,14 @@ def test_while_it_hands_on_one_interruption_is_answered_and_two_leave_a_terminal
     options = ("--once", "--allow-private", "--exec", f"sh -c 'while [ -e {busy} ]; do sleep 0.1; done'")
 
     def handing_on():
-        """Whether what was learned is stored, which comes last. A terminal nobody reads would hold the program up."""
+        """Whether the accounts of all it fetched are stored, which comes last.
+
+        A terminal nobody reads would hold the program up.
+        """
         terminal.drawn()
         with SqliteStore(store, read_only=True) as opened:
-            return opened.shared() is not None
+            made = sum(crawl.requests for crawl in opened.crawls())
+            return 0 < made <= sum(price.requests for price in opened.prices(since=0.0))
 
     with serving("--sources", 1, "--rate", 100) as web:
         assert recrawl("add", *web.urls(), cwd=tmp_path).returncode == 0
