@@ -141,3 +141,35 @@ def test_one_that_is_there_already_is_not_looked_at_again() -> None:
     store = open_store("recrawl.db")
     assert [source.importance for source in store.sources()] == [2.0]
     store.close()
+
+
+def test_headers_given_for_a_site_go_to_no_other_origin() -> None:
+    elsewhere = Site({"/": page(), "/feed.xml": FEED, "/sitemap.xml": MAP})
+    headers: list[tuple[str, str | None]] = []
+    inner = elsewhere.answer
+
+    async def noted(request: web.BaseRequest) -> web.Response:
+        headers.append((request.path, request.headers.get("X-Key")))
+        return await inner(request)
+
+    async def go() -> list[str]:
+        Path("recrawl.toml").write_text("[fetch]\nallow_private = true\n")
+        async with serving(noted) as other:  # type: ignore[arg-type]
+
+            async def answer(request: web.BaseRequest) -> web.StreamResponse:
+                if request.path == "/moved/":
+                    return web.Response(status=302, headers={"Location": f"{other}/"})
+                found = request.path == "/"
+                text = page(f"{other}/feed.xml") if found else ""
+                return web.Response(text=text, status=200 if found else 404, content_type="text/html")
+
+            async with serving(answer) as home:  # type: ignore[arg-type]
+                given = ["add", f"{home}/", f"{home}/moved/", "--header", "X-Key: secret"]
+                assert await asyncio.to_thread(run, given) == 0
+                return [home, other]
+
+    home, other = asyncio.run(go())
+    with open_store("recrawl.db") as store:
+        kept = {source.url: source.headers for source in store.sources()}
+    assert all(url.startswith(home) for url, headers in kept.items() if headers), (kept, other)
+    assert [path for path, key in headers if key] == []

@@ -2,7 +2,8 @@
 
 One look, before a source is added: robots.txt, which is obeyed, and the page; a third request for the usual place of a
 sitemap where neither names anything. Private addresses are refused as in a run, time and size are bounded, and whatever
-goes wrong is no error: the address is then taken as it is.
+goes wrong is no error: the address is then taken as it is. So it is where headers were given for it and what it leads
+to has another origin: they belong to its own alone.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ class _Looker:
         if found.kind != "page":
             return Look(url=url, kind=found.kind)
         feeds = [feed for feed in map(self._usable, found.advertises) if feed]
-        return _feed_of(url, where, feeds) or await self._sitemap_of(url, where) or Look(url=url, others=tuple(feeds))
+        own = [feed for feed in feeds if self._may_have_headers(feed, url)]
+        return _feed_of(where, own, feeds) or await self._sitemap_of(url, where) or Look(url=url, others=tuple(feeds))
 
     async def _read(self, url: str) -> tuple[Findings | str, str]:
         """What is there, or why nothing is, and where it was in the end."""
@@ -141,16 +143,21 @@ class _Looker:
 
     async def _sitemap_of(self, url: str, where: str) -> Look | None:
         """The sitemap of a site, if this is its address: by robots.txt, or in the usual place."""
-        if not _is_root(where):
+        if not _is_root(where) or not self._may_have_headers(where, url):
             return None
         home = origin(where)
         rules = self._cache.rules(home, self._clock.now())
-        named = [each for each in map(self._usable, rules.sitemaps if rules else ()) if each]
+        usable = filter(None, map(self._usable, rules.sitemaps if rules else ()))
+        named = [each for each in usable if self._may_have_headers(each, url)]
         if named:
             return Look(url=named[0], kind="sitemap", others=tuple(named[1:MOST_OTHERS]))
         usual = f"{home}/sitemap.xml"
         found, _ = await self._read(usual)
         return Look(url=usual, kind="sitemap") if isinstance(found, Findings) and found.kind == "sitemap" else None
+
+    def _may_have_headers(self, url: str, asked: str) -> bool:
+        """Whether what was given for an address may be sent to another."""
+        return not self._headers or origin(url) == origin(asked)
 
     def _usable(self, url: str) -> str:
         """The address as it would be added; empty for one that may not be fetched."""
@@ -161,9 +168,9 @@ class _Looker:
         return address if self._allow_private or not host_refusal(host(address)) else ""
 
 
-def _feed_of(url: str, where: str, feeds: Sequence[str]) -> Look | None:
+def _feed_of(where: str, usable: Sequence[str], feeds: Sequence[str]) -> Look | None:
     """The feed of a site, or of the part of one that lies under the address; a page beside it keeps its own news."""
-    own = [feed for feed in feeds if not _COMMENTS.search(feed)] or list(feeds)
+    own = [feed for feed in usable if not _COMMENTS.search(feed)] or list(usable)
     if not own or not (_is_root(where) or _lies_under(own[0], where)):
         return None
     rest = [feed for feed in feeds if feed != own[0]]
