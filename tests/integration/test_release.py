@@ -72,6 +72,21 @@ def hosts() -> set[str]:
         return {hold.host for hold in store.holds(time.time())}
 
 
+def test_all_does_not_stand_for_hosts_that_ask_for_a_delay_nor_for_sources_that_wait_for_them(said: Say) -> None:
+    until = time.time() + 600
+    with SqliteStore("recrawl.db") as store:
+        store.add([Source(url="https://slow.example/")])
+        store.commit(
+            Batch(
+                progress=[Progress(source=1, held_until=until, held_by="Crawl-delay 3600 s", held_cause="busy")],
+                holds=[Hold(host="slow.example", until=until, reason="Crawl-delay 3600 s", cause="crawl delay")],
+            )
+        )
+    assert said("release", "--all").startswith("left alone: 2 that asked for time")
+    assert progress(1).held_until == until
+    assert hosts() == {"slow.example"}
+
+
 def test_a_source_and_its_host_are_released_and_it_says_what_they_were_held_for(said: Say, held: float) -> None:
     words = said("release", "limited.example")
     assert "released: 3 https://limited.example/ (status 429; " in words

@@ -19,7 +19,7 @@ AT_A_TIME = 5000
 @click.command(name="release", short_help="Lift the holds of sources and of their hosts.")
 @target_options
 @click.option("--all", "everything", is_flag=True,
-              help="All that failed or was refused; who asked for time (Retry-After, ttl) must be named.")  # fmt: skip
+              help="All that failed or was refused; who asked for time (Crawl-delay, ttl) must be named.")  # fmt: skip
 @json_option
 @store_options
 def command(targets: tuple[str, ...], tags: tuple[str, ...], everything: bool, as_json: bool) -> None:
@@ -40,10 +40,12 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], everything: bool, a
         at = situation(store, settings(), now, never_fetched=0)
         if everything:
             sources, progress = _all_held(store, now)
-            left = [each for each in sources if progress[each.id].held_cause in ASKED_FOR]
-            sources = [each for each in sources if progress[each.id].held_cause not in ASKED_FOR]
+            known = len(sources) + len(at.holds)
+            sources = [
+                each for each in sources if not _was_asked_for(progress[each.id], at.holds.get(at.key_of(each.url)))
+            ]
             holds = [hold for hold in at.holds.values() if hold.cause not in ASKED_FOR]
-            asked = len(left) + len(at.holds) - len(holds)
+            asked = known - len(sources) - len(holds)
         else:
             sources, asked = find_targets(store, targets, tags), 0
             progress = {each.source: each for each in store.progress([each.id for each in sources])}
@@ -67,6 +69,16 @@ def _all_held(store: Store, now: float) -> tuple[list[Source], dict[int, Progres
         each for start in range(0, len(ids), AT_A_TIME) for each in store.sources(ids=ids[start : start + AT_A_TIME])
     ]
     return sources, progress
+
+
+def _was_asked_for(progress: Progress, of_host: Hold | None) -> bool:
+    """Whether somebody asked for the hold of a source; one that waits for its host has that one's cause."""
+    from recrawl.crawl.causes import BUSY
+    from recrawl.crawl.releasing import ASKED_FOR
+
+    if progress.held_cause == BUSY:
+        return of_host is not None and of_host.cause in ASKED_FOR
+    return progress.held_cause in ASKED_FOR
 
 
 def _write(held: list[tuple[Source, Progress]], holds: list[Hold], idle: list[Source], asked: int) -> None:
@@ -100,7 +112,9 @@ def _show(
     for source in idle:
         click.echo(f"not held: {source.id} {name_of(source)}")
     if asked:
-        click.echo(f"left alone: {asked} that asked for time (Retry-After, ttl); name a source to release it")
+        click.echo(
+            f"left alone: {asked} that asked for time (Retry-After, Crawl-delay, ttl); name a source to release it"
+        )
     if not held and not holds and not idle and not asked:
         click.echo("nothing is held")
     elif held or holds:

@@ -23,7 +23,7 @@ from recrawl.store.base import Progress, Source
 
 PUBLISHER, SERVER = "publisher", "server"
 RETRY_AFTER, TOO_MANY, FAILING = "retry after", "too many requests", "failing"
-STATUS, UNREADABLE, CRAWL_DELAY = "status", "unreadable", "crawl delay"
+STATUS, UNREADABLE, CRAWL_DELAY, BUSY = "status", "unreadable", "crawl delay", "busy"
 ROUTINE = (PUBLISHER, SERVER)
 """Nothing is wrong with what is held by these."""
 _HINTS = tuple(f"hints.{name}" for name in HintSwitches.__struct_fields__)
@@ -65,7 +65,9 @@ class Causes:
         """What a hold of a source rests on: the settings, its own options, and what is asked for."""
         if not self._stamps or not cause:
             return ""
-        asked = () if cause in ROUTINE else (source.url, source.headers)
+        asked: list[object] = [] if cause in ROUTINE else [source.url, source.headers]
+        if cause == UNREADABLE:
+            asked += [source.kind, source.select]
         return _stamp([self._stamps.get(cause, ""), _option(cause, options), *asked])
 
     def host_stands(self, cause: str, under: str) -> bool:
@@ -86,10 +88,13 @@ def free(progress: Progress, now: float) -> None:
 
 
 def _option(cause: str, options: Effective) -> bool | None:
-    """The same of what may be said of single sources; whoever says when to fetch one heeds no publisher."""
+    """The same of what may be said of single sources; whoever says when to fetch one heeds no publisher.
+
+    A source that waits for its host may do so for a delay that robots.txt asks for.
+    """
     if cause in ROUTINE:
         return options.hints and options.interval is None
-    return options.robots if cause == "robots" else None
+    return options.robots if cause in ("robots", BUSY) else None
 
 
 def _setting(config: Config, name: str) -> object:

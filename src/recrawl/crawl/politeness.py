@@ -13,7 +13,9 @@ to be left alone or seems to be down.
   before does not count again, or those that fail would keep all others from being asked.
 - An answer of any other kind ends both counts.
 - After a restart every host counts as just visited: it is free one delay after the start. So does a host that comes
-  from somebody else, at that moment; if it turns out to ask for a longer delay, that counts from then too.
+  from somebody else, at that moment; if it turns out to ask for a longer delay, that counts from then too. A delay of
+  `LONG_DELAY_S` or more is stored as a hold, which says better when it is over than a start does: whoever is started
+  every hour would never fetch anything from a host that asks for an hour.
 """
 
 from __future__ import annotations
@@ -52,13 +54,14 @@ class _Slot:
     """One host. Times in Unix seconds.
 
     Parameters
-        last: when the last request ended (or started, where several may run at a time)
+        last: when the last request ended (or started, where several may run at a time); -inf where it does not matter
         delay_s: from there to the next one
         flying: requests under way
         until, reason, cause: a hold, why in words and in one (`causes`)
         failures: of the host, in a row
         failing: the URLs that failed since the last good answer
         handed_over: when somebody else had it until, if nothing has been sent to it since; -inf otherwise
+        assumed: nothing is known of `last`; it is when the program started
     """
 
     last: float
@@ -70,6 +73,7 @@ class _Slot:
     failures: int = 0
     failing: set[str] = field(default_factory=set)
     handed_over: float = -math.inf
+    assumed: bool = True
 
     @property
     def free(self) -> float:
@@ -137,18 +141,21 @@ class Slots:
         if delay_s > self._delay_s and (key in self._slots or self._started + delay_s > now):
             slot = self._slot(key, now)
             slot.delay_s = delay_s
+            if slot.assumed and delay_s >= LONG_DELAY_S:
+                slot.last, slot.assumed = -math.inf, False
             self._tell_long_delay(key, slot)
 
     def visited(self, key: str, now: float) -> None:
         """Somebody else may have asked it, up to this moment."""
         slot = self._slot(key, now)
         slot.last = slot.handed_over = max(slot.last, now)
+        slot.assumed = False
 
     def take(self, key: str, now: float) -> None:
         """A request starts."""
         slot = self._slot(key, now)
         slot.flying += 1
-        slot.last, slot.handed_over = now, -math.inf
+        slot.last, slot.handed_over, slot.assumed = now, -math.inf, False
 
     def done(self, key: str, now: float, delay_s: float | None = None) -> None:
         """It has ended; the next may start a delay later, or after `delay_s` if the host asks for more."""
@@ -205,6 +212,8 @@ class Slots:
         slot = self._slots.get(key)
         if slot is None or not (slot.until or slot.failures or slot.failing):
             return False
+        if slot.cause == causes.CRAWL_DELAY:
+            slot.last, slot.assumed = -math.inf, False
         slot.until, slot.reason, slot.cause, slot.failures = 0.0, "", "", 0
         slot.failing.clear()
         self._held.add(key)

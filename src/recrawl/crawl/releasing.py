@@ -25,7 +25,7 @@ from recrawl.store.base import Batch, Hold, Progress, Source, Store
 NOTE = "crawler/released"
 KEPT = 20
 """So many releases are remembered: a crawler looks every second or so."""
-ASKED_FOR = (*causes.ROUTINE, causes.RETRY_AFTER)
+ASKED_FOR = (*causes.ROUTINE, causes.RETRY_AFTER, causes.CRAWL_DELAY)
 """Holds that somebody asked for; they are lifted only where they are named."""
 
 

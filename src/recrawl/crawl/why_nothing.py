@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from recrawl.crawl import causes
 from recrawl.crawl.tally import Tally
 from recrawl.units import show_duration, show_rate
 
@@ -96,7 +97,7 @@ def _failures(tally: Tally) -> list[Why]:
     every = "every fetch" if tally.crawls > 1 else "the only fetch"
     told = []
     for cause, count in tally.causes.most_common(MOST):
-        ended = "was refused" if cause in REFUSED else "failed"
+        ended = "was refused" if cause in REFUSED else "has to wait" if cause == causes.BUSY else "failed"
         many = f"{every} {ended}" if count == tally.crawls else f"{count} of {tally.crawls} fetches, all in vain"
         way_out = WAYS_OUT.get(cause, "`recrawl sources` says when each is tried again")
         told.append(Why(cause, count, f"{many}: {tally.examples[cause]}; {way_out}"))

@@ -9,7 +9,7 @@ import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.config import Config, Defaults, Fetching, HintSwitches, Politeness, SourceOptions, TagSettings
-from recrawl.crawl.causes import PUBLISHER, RESTS_ON, RETRY_AFTER, Causes
+from recrawl.crawl.causes import BUSY, PUBLISHER, RESTS_ON, RETRY_AFTER, UNREADABLE, Causes
 from recrawl.crawl.politeness import Slots
 from recrawl.store.base import Source
 
@@ -31,6 +31,7 @@ def stands(cause: str, before: Config, after: Config, source: Source = SOURCE, l
         ("robots", Config(politeness=Politeness(robots=False))),
         ("robots", Config(fetch=Fetching(user_agent="another"))),
         ("robots", Config(tags={"mine": TagSettings(robots=False)})),
+        (BUSY, Config(politeness=Politeness(robots=False))),
         ("too large", Config(fetch=Fetching(max_size="1GB"))),
         ("timeout", Config(fetch=Fetching(timeout="3m"))),
         ("tls", Config(fetch=Fetching(verify_tls=False))),
@@ -57,6 +58,8 @@ def test_nor_does_it_outlast_what_was_said_of_the_source() -> None:
     own = msgspec.structs.replace(SOURCE, options=SourceOptions(robots=False))
     assert not stands("robots", USUAL, USUAL, SOURCE, own)
     assert stands("dns", USUAL, USUAL, SOURCE, own)
+    assert not stands(UNREADABLE, USUAL, USUAL, SOURCE, msgspec.structs.replace(SOURCE, kind="page"))
+    assert stands("dns", USUAL, USUAL, SOURCE, msgspec.structs.replace(SOURCE, kind="page"))
     elsewhere = msgspec.structs.replace(SOURCE, url="http://a.example/other")
     assert not stands("status", USUAL, USUAL, SOURCE, elsewhere)
     assert stands(PUBLISHER, USUAL, USUAL, SOURCE, elsewhere)

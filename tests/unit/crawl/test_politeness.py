@@ -66,13 +66,41 @@ def test_one_request_at_a_time_and_a_delay_after_it() -> None:
 
 def test_a_crawl_delay_counts_from_the_last_request_or_the_start() -> None:
     host = slots(delay="1s")
-    host.asks(HOST, 60.0, START + 5)
-    assert host.free_at(HOST) == START + 60
+    host.asks(HOST, 30.0, START + 5)
+    assert host.free_at(HOST) == START + 30
     host.take(HOST, START + 60)
     host.done(HOST, START + 61, 60.0)
     assert host.free_at(HOST) == START + 121
-    host.asks("later.example", 60.0, START + 100)
+    host.asks("later.example", 30.0, START + 100)
     assert host.free_at("later.example") == START + 1
+
+
+def test_a_long_crawl_delay_counts_from_the_last_request_alone_over_restarts_too() -> None:
+    before = slots(delay="1s")
+    before.take(HOST, START + 10)
+    before.done(HOST, START + 11, 3600.0)
+    (hold,) = before.drain_holds()
+    soon = slots(delay="1s")
+    soon.restore([hold])
+    soon.asks(HOST, 3600.0, START + 5)
+    assert soon.free_at(HOST) == START + 3611
+    later = slots(delay="1s")
+    later.asks(HOST, 3600.0, START + 5)
+    assert later.free_at(HOST) <= START + 5, "whoever starts every hour would never fetch it"
+
+
+def test_a_long_crawl_delay_is_lifted_by_hand() -> None:
+    host = slots(delay="1s")
+    host.take(HOST, START + 10)
+    host.done(HOST, START + 11, 3600.0)
+    assert host.free_at(HOST) == START + 3611
+    assert host.lift(HOST)
+    assert host.free_at(HOST) <= START + 11
+    host.asks(HOST, 3600.0, START + 12)
+    assert host.free_at(HOST) <= START + 11
+    host.take(HOST, START + 12)
+    host.done(HOST, START + 13, 3600.0)
+    assert host.free_at(HOST) == START + 3613
 
 
 def test_a_shorter_crawl_delay_than_ours_changes_nothing() -> None:
@@ -299,6 +327,7 @@ def test_forgetting_breaks_no_delay_and_no_hold() -> None:
     host = slots(delay="1s")
     host.hold("held.example", START + 1e6, "a week")
     host.take("flying.example", START + 5)
+    host.visited("slow.example", START)
     host.asks("slow.example", 3600.0, START + 5)
     for number in range(10_000):
         host.take(f"h{number}", START + 10)
