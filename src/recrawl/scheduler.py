@@ -32,6 +32,7 @@ from recrawl.crawl.intents import Intent
 from recrawl.crawl.key_terms import checked_terms, key_source, key_text
 from recrawl.crawl.politeness import Slots
 from recrawl.crawl.purse import Purse
+from recrawl.crawl.releasing import Release, last_release, released_since
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.settled import Settled
@@ -149,7 +150,7 @@ class Scheduler:
         """Go on where the store, which is ours now, left off."""
         leave_settings(self._store, self._config)
         self._slots = Slots(self._config.politeness, now, random.Random(), Causes.of(self._config))
-        self._revision = self._store.revision()
+        self._revision, self._released = self._store.revision(), last_release(self._store)
         self._decider = make_decider(self._config, self._store, self._slots, now)
         self._flying: dict[str, Intent] = {}
         self._frees = sorted(self._decider.held(now))
@@ -231,17 +232,30 @@ class Scheduler:
 
     @_locked
     def refresh(self) -> bool:
-        """Follow what others edited in the catalogue meanwhile (`recrawl add`, the web page); whether there was any."""
-        revision = self._store.revision()
-        if revision == self._revision:
+        """Follow what others did meanwhile; whether there was any of it: edits of the catalogue (`recrawl add`, the web
+        page), and holds that were lifted (`recrawl release`)."""
+        now, revision = self.clock.now(), self._store.revision()
+        lifted = released_since(self._store, self._released)
+        if revision == self._revision and not lifted:
             return False
-        since = self._revision
-        removed, edited = self._store.removed(since), self._store.sources(since_revision=since)
-        self._revision = revision
-        self._decider.dismiss(removed)
-        self._decider.admit(edited, self.clock.now(), self._store.progress([line.id for line in edited]))
+        if revision != self._revision:
+            since, self._revision = self._revision, revision
+            removed, edited = self._store.removed(since), self._store.sources(since_revision=since)
+            self._decider.dismiss(removed)
+            self._decider.admit(edited, now, self._store.progress([line.id for line in edited]))
+            self._waiting.progress += self._decider.drain_lifted()
+        for each in lifted:
+            self._lift(each, now)
         self._tried = None
         return True
+
+    def _lift(self, released: Release, now: float) -> None:
+        freed = {each.source: each for each in self._decider.release(released.sources, released.hosts, now)}
+        for settlement in self._waiting.settlements:  # what was reported before it was released
+            settlement.progress = freed.get(settlement.crawl.source, settlement.progress)
+        self._waiting.progress += freed.values()
+        self._waiting.holds += self._slots.drain_holds()
+        self._released = released.number
 
     @_locked
     def source(self, key: str) -> Source | None:
@@ -540,6 +554,7 @@ def _joined(first: Batch, then: Batch) -> Batch:
     """Two batches as one."""
     return Batch(
         settlements=first.settlements + then.settlements,
+        progress=first.progress + then.progress,
         holds=first.holds + then.holds,
         price=then.price or first.price,
         shared=then.shared or first.shared,

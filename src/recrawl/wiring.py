@@ -28,6 +28,7 @@ from recrawl.crawl.pipeline import Crawler, Reading, Tempo
 from recrawl.crawl.politeness import Slots, authority_of, domain_of
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.readers import Readers
+from recrawl.crawl.releasing import last_release
 from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.transport import Transport
@@ -132,7 +133,7 @@ def make_crawler(
     """
     timer = clock or SystemClock()
     leave_settings(store, config)
-    revision = store.revision()
+    revision, released = store.revision(), last_release(store)
     slots = Slots(config.politeness, timer.now(), random.Random(), Causes.of(config))
     decider = make_decider(config, store, slots, timer.now(), split)
     budget = None if allotted else make_budget(config)
@@ -164,6 +165,7 @@ def make_crawler(
         tempo=tempo or make_tempo(config),
         reading=Reading(config.pages.keep_text_bytes, config.hints),
         revision=revision,
+        released=released,
         keep=Keep.of(config.retention) if sweeps else None,
         budgets=partial(make_budget, config) if changeable else None,
     )

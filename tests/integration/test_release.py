@@ -189,3 +189,29 @@ def test_sources_and_status_show_what_is_held_and_why(said: Say, held: float, mo
     }
     assert [(each["id"], each["cause"]) for each in status["held_sources"]] == [(1, "status"), (3, "status")]
     assert all("under" not in each for each in [*status["holds"], *status["held_sources"]])
+
+
+def test_what_is_released_while_a_crawler_is_starting_is_lifted_too(tmp_path: Path) -> None:
+    config = Config(fetch=HASTY.fetch, budget="300/s", politeness=Politeness(delay="10ms"))
+    asked = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/feed":
+            asked.set()
+        return web.Response(status=404)
+
+    async def scene() -> None:
+        async with serving(answer) as base:
+            with SqliteStore(tmp_path / "recrawl.db") as store:
+                store.add([Source(url=f"{base}/feed")])
+                store.commit(Batch(progress=[Progress(source=1, failures=5, held_until=time.time() + 3600)]))
+                store.claim("a test", time.time())
+                crawler = wiring.make_crawler(config, store, clock=SystemClock(), tempo=Tempo(watch_s=0.02))
+                held = list(zip(store.sources(), store.progress(), strict=True))
+                release(store, held, [], time.time(), crawled=True)
+                running = asyncio.create_task(crawler.run(time.time() + 2 * PATIENCE_S))
+                await asyncio.wait_for(asked.wait(), PATIENCE_S)
+                crawler.stop()
+                await running
+
+    asyncio.run(scene())

@@ -12,15 +12,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 import pytest
 
 from recrawl.clock import ManualClock
-from recrawl.config import Config
+from recrawl.config import Config, SourceOptions
+from recrawl.crawl.releasing import release
 from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
 from recrawl.scheduler import Scheduler
-from recrawl.store.base import Batch
+from recrawl.store.base import Batch, Hold, Progress
 from recrawl.store.opening import open_store
 
 KEYS = ["https://a.example/1", "https://a.example/2", "https://b.example/1", "c"]
@@ -345,6 +347,18 @@ class TestTrouble:
         assert set(fetched(scheduler, clock, 89, changed=True)) == {KEYS[2]}
         assert set(fetched(scheduler, clock, 30, changed=True)) == set(KEYS[:3])
 
+    def test_the_only_key_of_a_host_comes_back_when_that_asked_for(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(scope="host")
+        scheduler.add("https://a.example/1")
+        clock.advance(1.0)
+        (key,) = scheduler.due()
+        scheduler.heed(key, 429, "600")
+        scheduler.report(key, failed=True)
+        clock.advance(599.0)
+        assert scheduler.due() == []
+        clock.advance(2.0)
+        assert scheduler.due() == [key]
+
     def test_whoever_failed_when_its_host_was_held_goes_after_the_others(self, make: Make, clock: ManualClock) -> None:
         scheduler = make(scope="host")
         for key in KEYS[:2]:
@@ -469,6 +483,41 @@ class TestCatalogue:
         assert a is not None
         assert b is not None
         assert (a.importance, a.memo, b.importance, b.cost) == (3.0, "new", 1.0, 2.0)
+
+    def test_a_fixed_interval_is_kept_to(self, make: Make, clock: ManualClock, tmp_path: Path) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        with open_store(str(tmp_path / "recrawl.db")) as store:
+            (line,) = store.sources()
+            store.edit([msgspec.structs.replace(line, options=SourceOptions(interval=60.0))])
+        assert scheduler.refresh()
+        assert len(fetched(scheduler, clock, 600, changed=True)) == 10
+
+    @pytest.mark.parametrize("write_every", ["0s", "1h"])
+    def test_holds_that_others_release_are_lifted(
+        self, make: Make, clock: ManualClock, tmp_path: Path, write_every: str
+    ) -> None:
+        scheduler = make(scope="host", write_every=write_every)
+        scheduler.add("https://a.example/1")
+        clock.advance(1.0)
+        (key,) = scheduler.due()
+        scheduler.heed(key, 429, "3600")
+        scheduler.report(key, failed=True)
+        clock.advance(10.0)
+        scheduler.refresh()  # of what it added itself
+        assert not scheduler.refresh()
+        with open_store(str(tmp_path / "recrawl.db")) as store:
+            held = [(line, Progress(source=line.id)) for line in store.sources()]
+            release(store, held, [Hold(host="a.example", until=math.inf)], clock.now(), crawled=True)
+        assert scheduler.refresh()
+        assert not scheduler.refresh()
+        assert scheduler.wait_s() == 0.0
+        assert scheduler.due() == [key]
+        scheduler.release(key)
+        scheduler.flush()
+        with open_store(str(tmp_path / "recrawl.db")) as store:
+            assert store.holds(clock.now()) == []
+            assert [each.held_until for each in store.progress()] == [0.0]
 
     def test_edits_of_others_are_followed(self, make: Make, clock: ManualClock, tmp_path: Path) -> None:
         scheduler = make()

@@ -277,7 +277,8 @@ class Decider:
             self._flying.add(number)
             source, progress = self._roster.source(number), self._roster.progress(number)
             options = self.terms.defaults.effective(source)
-            intents.append(Intent(number, source, progress, self._key(number), merit, price, options))
+            alone = self._alone or self._residents[self._host[number]] == 1
+            intents.append(Intent(number, source, progress, self._key(number), merit, price, options, alone))
         if not self._alone:
             self._enter_hosts([self._host[n] for n in chosen.tolist()], now)
         return intents
@@ -328,7 +329,9 @@ class Decider:
 
     def heed(self, url: str, now: float) -> None:
         """Politeness has something new to say about the host of an URL: keep to it from now on."""
-        key = self.slots.key_of(url)
+        self._heed(self.slots.key_of(url), now)
+
+    def _heed(self, key: str, now: float) -> None:
         if self._alone:
             number = self._roster.urls.get(key)
             if number is not None:
@@ -659,8 +662,8 @@ class Decider:
     def release(self, sources: Iterable[int], hosts: Iterable[str], now: float) -> list[Progress]:
         """Lift holds of sources, by the store's id, and of hosts; the progress of those sources, to be stored."""
         for key in hosts:
-            if self.slots.lift(key) and not self._alone and key in self._group:
-                self._hold_hosts([self._group[key]], now)
+            if self.slots.lift(key):
+                self._heed(key, now)
         numbers = [self._roster.numbers[id] for id in sources if id in self._roster.numbers]
         for number in numbers:
             self.lift(number, now)

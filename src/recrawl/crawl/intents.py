@@ -58,6 +58,7 @@ class Intent:
         host: what its politeness is shared by
         index, price: when it was chosen; NaN for a source never fetched
         options: what counts for the source
+        alone: no other source shares its host
     """
 
     number: int
@@ -67,6 +68,7 @@ class Intent:
     index: float
     price: float
     options: Effective
+    alone: bool = False
 
     def hints(self, usual: HintSwitches) -> HintSwitches:
         """Which of the publisher's words count: none where the owner says so, or says when to fetch it."""

@@ -61,6 +61,7 @@ class Crawler:
     """The running program. `run` returns when it is told to stop, or at its end time, with everything stored.
 
     Parameters
+        revision, released: of the catalogue, and the last release of holds, when the decider was given the store's
         budgets: what may be spent if somebody asks for another budget, per second, while it runs (`budget_note`);
             None if it takes none
     """
@@ -79,6 +80,7 @@ class Crawler:
         tempo: Tempo | None = None,
         reading: Reading | None = None,
         revision: int = 0,
+        released: int = 0,
         keep: Keep | None = None,
         budgets: Callable[[float], Allotment] | None = None,
     ) -> None:
@@ -104,7 +106,7 @@ class Crawler:
         self._follower = Follower(
             decider, self._clerk, clock, revision=revision, under_way=self._under_way, told=self._room.set
         )
-        self._releases = Releases(decider, courier, self._clerk, clock, self._room.set)
+        self._releases = Releases(decider, courier, self._clerk, clock, seen=released, told=self._room.set)
         self._duties = Duties(
             decider,
             self._clerk,

@@ -1,7 +1,8 @@
 """Holds lifted by hand: in the store where nobody crawls, and through a note to whoever does.
 
 A crawler keeps its holds in memory and writes them down as it goes, so it has to lift them itself: it looks for the
-note every second or so. Releases are numbered; one that begins later has read a store without the holds.
+note every second or so, and a `Scheduler` when it is told to (`refresh`). Releases are numbered; one that begins later
+has read a store without the holds.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ def release(
     store: Store, held: Sequence[tuple[Source, Progress]], holds: Sequence[Hold], now: float, *, crawled: bool
 ) -> None:
     """Lift the holds of sources and of hosts; `crawled` says whether somebody is at work who will do so."""
-    rules = sorted({origin(source.url) for source, progress in held if progress.held_cause == "robots"})
+    refused = (source for source, progress in held if progress.held_cause == "robots")
+    rules = sorted({origin(source.url) for source in refused if source.kind != "key"})
     known = _releases(store)
     told = Release(
-        number=max((each.number for each in known), default=0) + 1,
+        number=_last(known) + 1,
         sources=[source.id for source, _ in held],
         hosts=[hold.host for hold in holds],
         rules=rules,
@@ -77,29 +79,43 @@ def _releases(store: Notes) -> list[Release]:
         return []
 
 
+def _last(known: Sequence[Release]) -> int:
+    return max((each.number for each in known), default=0)
+
+
+def last_release(store: Notes) -> int:
+    """The number of the last release so far: read before holds are, of which none may be missed."""
+    return _last(_releases(store))
+
+
+def released_since(store: Notes, number: int) -> list[Release]:
+    """Releases with larger numbers."""
+    return [each for each in _releases(store) if each.number > number]
+
+
 class Releases:
     """Lifts in a running crawler what was released in the store.
 
     Parameters
+        seen: the last release before its holds were read (`last_release`)
         told: called when something was lifted
     """
 
     def __init__(
-        self, decider: Decider, courier: Courier, clerk: Clerk, clock: Clock, told: Callable[[], None]
+        self, decider: Decider, courier: Courier, clerk: Clerk, clock: Clock, *, seen: int, told: Callable[[], None]
     ) -> None:
-        self._decider, self._courier, self._clerk, self._clock, self._told = decider, courier, clerk, clock, told
+        self._decider, self._courier, self._clerk, self._clock = decider, courier, clerk, clock
+        self._seen, self._told = seen, told
         self._log = structlog.get_logger("recrawl")
 
     async def watch(self, every_s: float) -> None:
-        """Look again and again; what was released before the first look is known."""
-        seen = max((each.number for each in await self._clerk.ask(_releases)), default=0)
+        """Look again and again."""
         while True:
             await self._clock.sleep(every_s)
             try:
-                for each in await self._clerk.ask(_releases):
-                    if each.number > seen:
-                        seen = each.number
-                        await self._lift(each)
+                for each in await self._clerk.ask(lambda store: released_since(store, self._seen)):
+                    self._seen = each.number
+                    await self._lift(each)
             except StoreTakenError:
                 raise
             except StoreError as error:

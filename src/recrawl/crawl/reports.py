@@ -164,25 +164,28 @@ class _News:
 
 def settle_report(intent: Intent, report: Report, now: float, terms: Terms) -> Settled:
     """A fetch that brought an answer."""
-    source, before = intent.source, intent.progress
+    before, options = intent.progress, intent.options
     first = before.last is None
     news = _news(before, report, now)
-    half_life, captured = source.half_life or terms.half_life_s, 0.0
+    half_life, captured = options.half_life or terms.half_life_s, 0.0
     if before.last is not None:
-        captured = dated_worth(source.importance, now, news.dated, half_life, terms.ephemeral)
-        captured += news.blind * blind_worth(source.importance, now - before.last, half_life, terms.ephemeral)
+        captured = dated_worth(options.importance, now, news.dated, half_life, terms.ephemeral)
+        captured += news.blind * blind_worth(options.importance, now - before.last, half_life, terms.ephemeral)
     if news.items:
         lesson = Lesson("items", published=news.dated, new=news.blind + news.missed)
     else:
         lesson = Lesson("page", changed=news.changed)
     outcome: Outcome = "first" if first else "unchanged" if not news.count else "new" if news.items else "changed"
     crawl = _crawl(intent, now, outcome, report.answer, new=news.count, captured=captured, censored=news.censored)
-    until = now + max(terms.min_interval_s, report.hold_s or 0.0)
+    until = now + max(terms.min_interval_s, options.interval or 0.0, report.hold_s or 0.0)
     return Settled(Settlement(crawl=crawl, progress=_progress(before, report, news, captured, now)), lesson, until)
 
 
 def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, host_held_until: float = 0.0) -> Settled:
-    """A fetch that brought nothing. If its host is held, its back-off begins when that ends: others go first."""
+    """A fetch that brought nothing.
+
+    If its host is held, its back-off begins when that ends: others go first. Where there are none, it is asked then.
+    """
     before, gone = intent.progress, None
     failures = before.failures + 1
     first_wait, longest = terms.backoff_s, terms.max_backoff_s
@@ -190,6 +193,8 @@ def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, h
         first_wait, longest = REFUSED_S, max(longest, REFUSED_S)
     back_off = min(first_wait * 2.0 ** min(failures - 1, 40), longest)
     until = max(now, host_held_until) + max(back_off, terms.min_interval_s)
+    if intent.alone and host_held_until > now:
+        until = max(host_held_until, now + terms.min_interval_s)
     if failure.hold_s is not None:
         until = now + failure.hold_s
     progress = msgspec.structs.replace(

@@ -236,11 +236,14 @@ def _hold(progress: Progress, visit: Visit, terms: Terms, until: float, words: s
 def _back_off_until(visit: Visit, terms: Terms, outcome: Outcome, failures: int) -> float:
     """When a source that brought nothing is asked again.
 
-    If its host is held now, its back-off begins when that ends: another source of the host goes first.
+    If its host is held now, its back-off begins when that ends: another source of the host goes first. Where there is
+    no other, it is asked again when the hold ends.
     """
     longest = max(terms.max_backoff_s, REFUSED_S) if outcome == "refused" else terms.max_backoff_s
     if visit.delivery.retry_at > 0.0:
         return visit.at + min(max(visit.delivery.retry_at - visit.at, terms.min_interval_s), longest)
+    if visit.intent.alone and visit.delivery.host_held_until > visit.at:
+        return max(visit.delivery.host_held_until, visit.at + terms.min_interval_s)
     # Of an address the settings refuse, nobody was asked: the name may lead elsewhere before long.
     base = REFUSED_S if outcome == "refused" and visit.delivery.reason != "address" else terms.backoff_s
     doubled = min(base * 2.0 ** min(max(failures - 1, 0), 40), longest) * _jitter(visit)

@@ -290,6 +290,30 @@ def test_after_a_hold_another_source_of_the_host_goes_first_whatever_the_failing
     assert now >= NOW + 60.0, "the host was left alone for as long as it asked"
 
 
+def test_the_only_source_of_a_host_is_known_to_be_alone(decider: Decider) -> None:
+    other = msgspec.structs.replace(source(3), url="https://b.example/3")
+    decider.admit([source(1), source(2), other], NOW)
+    chosen = decider.choose(NOW + DELAY_S, 3.0)
+    assert {intent.host: intent.alone for intent in chosen} == {"a.example": False, "b.example": True}
+
+
+def test_a_delay_is_lifted_where_every_source_is_a_host_of_its_own(tmp_path: Path) -> None:
+    config = Config(politeness=Politeness(scope="url", delay="1s"))
+    slots = Slots(config.politeness, START, random.Random(0))
+    with SqliteStore(tmp_path / "own.db") as store:
+        decider = wiring.make_decider(config, store, slots, START)
+    decider.admit([source(1)], NOW)
+    (intent,) = decider.choose(NOW, 1.0)
+    slots.take(intent.host, NOW)
+    slots.done(intent.host, NOW, 3600.0)
+    decider.settle([answered(intent, NOW)], NOW)
+    decider.leave_hosts([intent], NOW)
+    later = NOW + 1000.0
+    assert decider.choose(later, 1.0) == []
+    decider.release([], [intent.host], later)
+    assert len(decider.choose(later, 1.0)) == 1
+
+
 @pytest.fixture
 def refused(tmp_path: Path) -> Decider:
     """One source, held because of its robots.txt, under settings that are known."""

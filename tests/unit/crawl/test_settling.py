@@ -178,6 +178,16 @@ def test_after_a_hold_of_its_host_another_source_goes_first(status, failures, he
     assert settle(failed, terms).hold_until == pytest.approx(settle(alone, terms).hold_until + held_s)
 
 
+def test_the_only_source_of_a_host_waits_no_longer_than_that_asked_for():
+    failed = visit(status=429, host_held_until=NOW + 600.0)
+    failed.intent = replace(failed.intent, alone=True)
+    assert settle(failed, TERMS).hold_until == NOW + 600.0
+    failed.delivery = replace(failed.delivery, host_held_until=NOW + 1.0)
+    assert settle(failed, TERMS).hold_until == NOW + TERMS.min_interval_s
+    failed.delivery = replace(failed.delivery, host_held_until=0.0)
+    assert settle(failed, TERMS).hold_until >= NOW + 0.75 * TERMS.backoff_s
+
+
 def test_robots_refusals_wait_as_long_as_the_copy_is_good():
     settled = settle(visit(status=None, refused="robots.txt does not allow it", retry_at=NOW + 500), TERMS)
     assert settled.settlement.crawl.outcome == "refused"
