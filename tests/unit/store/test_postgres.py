@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import postgres
+from recrawl.crawl.causes import PUBLISHER, SERVER
 from recrawl.errors import StoreError, StoreFullError, StoreTakenError
 from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Progress, Robots, Settlement, Source
 
@@ -196,6 +197,22 @@ class TestSchemas:
             assert store.diffs([gone])[gone.id] == "-gone"
             assert [each.id for each in store.items(text="pears prices")] == [changed.id]
             assert store.items(text="plums") == []
+
+    def test_what_publishers_asked_for_is_known_in_an_older_one(
+        self, server: postgres.Server, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as older:
+            older.setattr(migrations, "steps", lambda: steps()[:6])
+            PostgresStore(url).close()
+        name = schema(url)
+        for number, words in enumerate(("the publisher asks to stay away", "the server asks to stay away", "other"), 1):
+            server.sql(
+                f'INSERT INTO {name}.sources (url, kind, title, tags, headers, "select", state, note, memo, revision, '
+                f"digest) VALUES ('https://p/{number}', 'feed', '', '', '', '', 'active', '', '', 1, 'x{number}')"
+            )
+            server.sql(f"INSERT INTO {name}.progress (source, held_until, held_by) VALUES ({number}, 9, '{words}')")
+        with PostgresStore(url) as store:
+            assert [each.held_cause for each in store.progress()] == [PUBLISHER, SERVER, ""]
 
     def test_many_may_open_a_new_one_at_once(self, url: str) -> None:
         with ThreadPoolExecutor(6) as pool:

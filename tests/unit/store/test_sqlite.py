@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from recrawl.crawl.causes import PUBLISHER, SERVER
 from recrawl.errors import StoreError, StoreFullError
 from recrawl.store.base import Batch, Crawl, Event, Item, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore, repair
@@ -142,6 +143,26 @@ class TestSchemas:
             assert (gone.summary, store.diffs([gone, changed])) == ("", {gone.id: "-gone", changed.id: diff})
             assert [each.id for each in store.items(text="pears")] == [changed.id]
             assert store.items(text="plums") == []
+
+    def test_what_publishers_asked_for_is_known_in_an_older_store(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from recrawl.store.sqlite import database, migrations
+
+        with monkeypatch.context() as older:
+            for module in (database, migrations):
+                older.setattr(module, "steps", lambda: steps()[:9])
+            SqliteStore(path).close()
+        written = sqlite3.connect(path)
+        columns = 'url, kind, title, tags, headers, "select", state, note, revision'
+        for number, words in enumerate(("the publisher asks to stay away", "the server asks to stay away", "other"), 1):
+            row = f"INSERT INTO sources ({columns}) VALUES ('https://p/{number}', 'feed', '', '', '', '', '', '', 1)"
+            written.execute(row)
+            written.execute("INSERT INTO progress (source, held_until, held_by) VALUES (?, 9, ?)", (number, words))
+        written.commit()
+        written.close()
+        with SqliteStore(path) as store:
+            assert [each.held_cause for each in store.progress()] == [PUBLISHER, SERVER, ""]
 
     def test_a_migration_that_fails_leaves_the_old_schema(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from recrawl.store.sqlite import database, migrations
