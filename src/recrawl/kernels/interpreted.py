@@ -10,7 +10,8 @@ Python would raise (`math.exp` of a large number) and compiled code gives inf or
 rounded a little otherwise: results agree to about seven digits.
 
 What it touches of numba: the class of a dispatcher, its `py_func` and its compiler. Nothing is touched before `begin`
-and after `end`.
+and after `end`. Where these are others (numba promises none of them), `begin` leaves all as it was, and the compiler is
+waited for.
 """
 
 from __future__ import annotations
@@ -24,9 +25,16 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
 from recrawl.kernels.elementary import vector_exp
+
+try:
+    from numba.core.registry import CPUDispatcher
+except ImportError:  # of a numba to come: there is none of this class, so none is interpreted
+
+    class CPUDispatcher:  # type: ignore[no-redef]
+        """What no function is."""
+
 
 ROOMS = ("recrawl.kernels.", "recrawl.learning.", "recrawl.scheduling.", "recrawl.policies.")
 """Whose functions the live program runs."""
@@ -106,11 +114,15 @@ def begin(*, alone: bool = False) -> None:
     """From now on no function of the live program waits for the compiler.
 
     With `alone` none waits for compiled code to be loaded either, which takes longer than to interpret a few calls.
+    Where numba has changed so that this cannot be had, all of them wait, as if nothing had been said.
     """
     _quiet.alone = alone
-    for function in _functions(CPUDispatcher):
-        function._compiler = _Unwilling(function._compiler)
-        function.__class__ = _Patient
+    functions = _functions(CPUDispatcher)
+    try:
+        for function in functions:
+            _make_patient(function)
+    except (AttributeError, TypeError):
+        _make_numbas(functions)
 
 
 def missing() -> bool:
@@ -127,9 +139,7 @@ def end() -> None:
     """From now on all is compiled, whatever it takes; waits until no thread is inside an interpreted function."""
     with _quiet:
         _quiet.wait_for(lambda: not _quiet.busy)
-        for function in _functions(_Patient):
-            function._compiler = function._compiler.compiler
-            function.__class__ = CPUDispatcher
+        _make_numbas(_functions(_Patient))
         _missing.clear()
         _twins.clear()
         _scopes.clear()
@@ -138,6 +148,23 @@ def end() -> None:
 def cache_folder() -> Path:
     """Where compiled code is kept, or some of it: the same for every process that uses the same."""
     return Path(vector_exp.stats.cache_path or "")
+
+
+def _make_patient(function: Any) -> None:
+    if not isinstance(function.py_func, FunctionType) or not callable(function._compiler.compile):
+        raise TypeError
+    function._compiler = _Unwilling(function._compiler)
+    function.__class__ = _Patient
+
+
+def _make_numbas(functions: list[Any]) -> None:
+    """Numba's own again, as far as they are not."""
+    for function in functions:
+        compiler = getattr(function, "_compiler", None)
+        if isinstance(compiler, _Unwilling):
+            function._compiler = compiler.compiler
+        if type(function) is _Patient:
+            function.__class__ = CPUDispatcher  # type: ignore[assignment]
 
 
 def _functions(kind: type) -> list[Any]:

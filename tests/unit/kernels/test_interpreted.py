@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,3 +118,32 @@ def test_afterwards_functions_are_numbas_own_again(nothing_compiled: None) -> No
     patient = interpreted._functions(interpreted._Patient)
     interpreted.end()
     assert patient == interpreted._functions(CPUDispatcher)
+
+
+class ReadOnly:
+    """A dispatcher whose class cannot be set, as one of another numba."""
+
+    def __init__(self) -> None:
+        self.py_func, self._compiler = begun, SimpleNamespace(compile=begun)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "__class__":
+            raise TypeError("__class__ assignment only supported for types with the same layout")
+        object.__setattr__(self, name, value)
+
+
+class Bare:
+    """A dispatcher of another numba that has nothing of what is touched."""
+
+
+@pytest.mark.parametrize("strange", [ReadOnly, Bare])
+def test_with_another_numba_the_compiler_is_waited_for(monkeypatch: pytest.MonkeyPatch, strange: type) -> None:
+    ours, other = interpreted._functions(CPUDispatcher), strange()
+    before = {id(each): each._compiler for each in ours}
+    kept = dict(vars(other))
+    monkeypatch.setattr(interpreted, "_functions", lambda kind: [*ours, other] if kind is CPUDispatcher else [])
+    interpreted.begin()
+    assert vars(other) == kept
+    assert all(type(each) is CPUDispatcher and each._compiler is before[id(each)] for each in ours)
+    assert continuous_index.ripening(0.25, 0.75) > 0.0
+    assert not interpreted.missing()
