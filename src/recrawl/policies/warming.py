@@ -42,7 +42,7 @@ LASTING_S = 10.0
 LOOK_S = 0.5
 """How often that process looks whether the one it works for is still there."""
 OPTIONS = ("objective", "half_life", "act", "max_age", "memory", "rates", "cold_start", "rounds")
-CHILD = "from recrawl.policies.warming import main; main()"
+CHILD = "import sys; sys.path[:] = sys.argv[3:]; from recrawl.policies.warming import main; main()"
 
 
 class Compiling:
@@ -75,8 +75,9 @@ class Compiling:
 
     def finish(self) -> None:
         """From now on everything is compiled."""
-        interpreted.end()
-        self.done = True
+        with self._lock:  # or somebody who looks on begins again in between, and nobody ends it
+            interpreted.end()
+            self.done = True
 
     def begin(self, policy: LearnedWhittle, now: float) -> None:
         """Have what this policy runs compiled by another process, if anything is missing and it is not being done."""
@@ -110,7 +111,7 @@ class Compiling:
 
     def _compiled_apart(self, options: dict[str, Any]) -> bool:
         """Let another process fill the cache of compiled code; whether it got through."""
-        command = [get_executable(), "-c", CHILD, json.dumps(options), str(os.getpid())]
+        command = [get_executable(), "-P", "-c", CHILD, json.dumps(options), str(os.getpid()), *sys.path]
         quiet: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         if self._leaving:
             return False
@@ -164,7 +165,10 @@ def go_on(policy: LearnedWhittle, now: float, sources: int) -> None:
 
 
 def main() -> None:
-    """Compile all that a policy with certain options runs, for another process and as long as that is there."""
+    """Compile all that a policy with certain options runs, for another process and as long as that is there.
+
+    It looks for modules where the other does: not in the folder it was started in, which may be anybody's.
+    """
     options, parent = json.loads(sys.argv[1]), int(sys.argv[2])
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     warm_up(LearnedWhittle(**options), time.time())

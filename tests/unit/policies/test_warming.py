@@ -75,6 +75,32 @@ def test_once_it_is_compiled_nothing_is_interpreted(
     assert not interpreted._functions(interpreted._Patient)
 
 
+def test_the_process_that_compiles_takes_nothing_from_the_folder_it_is_started_in(
+    compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "structlog.py").write_text("open('taken', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    assert seen_through(compiling) == []
+    assert not (tmp_path / "taken").exists()
+
+
+def test_who_looks_on_while_it_ends_does_not_begin_again(
+    compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, onlooker = interpreted.end, threading.Thread(target=compiling.patient)
+
+    def ended() -> None:
+        end()
+        onlooker.start()
+        onlooker.join(0.2)
+
+    monkeypatch.setattr(interpreted, "end", ended)
+    compiling.finish()
+    onlooker.join()
+    assert not interpreted._functions(interpreted._Patient)
+    monkeypatch.setattr(interpreted, "end", end)
+
+
 def test_a_process_that_is_killed_is_started_again_and_then_done_without(
     compiling: warming.Compiling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
