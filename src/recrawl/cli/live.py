@@ -129,7 +129,8 @@ class JsonLines(_Timed):
     def end(self, crawler: Crawler) -> None:
         """The summary."""
         why = crawler.why_nothing()
-        self._write({"type": "summary", **figures(crawler, self.seconds()), "in_flight": 0, "why_nothing": why})
+        ended = {"in_flight": 0, "compiling": False, "why_nothing": why}
+        self._write({"type": "summary", **figures(crawler, self.seconds()), **ended})
 
     def _write(self, what: dict[str, Any]) -> None:
         import msgspec
@@ -155,7 +156,8 @@ class PlainLines(_Timed):
         self.began = time.monotonic()
         while True:
             await asyncio.sleep(LINE_S)
-            self.note(self._line(crawler))
+            now = figures(crawler, self.seconds())
+            self.note(_line(now) + (f"; {COMPILING}" if now["compiling"] else "") + _trouble(now))
 
     def note(self, text: str) -> None:
         """As it is."""
@@ -170,20 +172,23 @@ class PlainLines(_Timed):
         """The last line, and why there is nothing to show for it."""
         from recrawl.crawl.text import clean
 
-        self.note("done: " + self._line(crawler))
+        now = figures(crawler, self.seconds())
+        self.note(f"done: {_line(now)}{_trouble(now)}")
         for why in crawler.why_nothing():
             self.note(clean(why.text, 500))
 
-    def _line(self, crawler: Crawler) -> str:
-        now = figures(crawler, self.seconds())
-        price = "–" if now["price"] is None else f"{now['price']:.3g}"
-        text = (
-            f"{show_duration(now['seconds'])}: {now['requests']} requests ({now['budget_used']:.0%} of the budget), "
-            f"{now['new_items']} new, {now['changed']} changed, {now['failed'] + now['refused']} failed, "
-            f"captured {now['captured']:.4g} ({now['per_fetch']:.3g} per request), price {price}"
-        )
-        text += f"; {COMPILING}" if now["compiling"] else ""
-        return f"{text}; nothing is fetched: {now['trouble']}" if now["trouble"] else text
+
+def _line(now: dict[str, Any]) -> str:
+    price = "–" if now["price"] is None else f"{now['price']:.3g}"
+    return (
+        f"{show_duration(now['seconds'])}: {now['requests']} requests ({now['budget_used']:.0%} of the budget), "
+        f"{now['new_items']} new, {now['changed']} changed, {now['failed'] + now['refused']} failed, "
+        f"captured {now['captured']:.4g} ({now['per_fetch']:.3g} per request), price {price}"
+    )
+
+
+def _trouble(now: dict[str, Any]) -> str:
+    return f"; nothing is fetched: {now['trouble']}" if now["trouble"] else ""
 
 
 class LiveView(_Timed):
@@ -222,7 +227,7 @@ class LiveView(_Timed):
         out, reasons = Console(highlight=False), crawler.why_nothing()
         if reasons:  # they say what was hinted at, and more
             self.remark = self.advice = ""
-        out.print(self._screen(crawler))
+        out.print(self._screen(crawler, ended=True))
         for why in reasons:
             out.print(Text(clean(why.text, 500), style="bold"))
 
@@ -231,7 +236,7 @@ class LiveView(_Timed):
         if self.live is not None:
             self.live.stop()
 
-    def _screen(self, crawler: Crawler) -> Group:
+    def _screen(self, crawler: Crawler, ended: bool = False) -> Group:
         from rich.console import Group
         from rich.text import Text
 
@@ -240,7 +245,7 @@ class LiveView(_Timed):
         if errors:
             parts.append(Text("errors", style="bold"))
             parts.extend(errors)
-        if figures(crawler, 0.0)["compiling"]:
+        if figures(crawler, 0.0)["compiling"] and not ended:
             parts.append(Text(COMPILING))
         trouble = crawler.tally.trouble
         if trouble:

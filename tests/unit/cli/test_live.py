@@ -1,5 +1,6 @@
 import io
 import json
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from recrawl.cli.run_ import _advise
 from recrawl.config import Config
 from recrawl.crawl.tally import Tally
 from recrawl.crawl.why_nothing import ADD
+from recrawl.policies import warming
 from recrawl.store.base import Source
 from recrawl.store.sqlite import SqliteStore
 
@@ -67,6 +69,18 @@ def test_the_live_view_drops_a_hint_once_something_is_fetched():
     view.hint(ADD)
     assert "recrawl add URL" in drawn(view, crawler())
     assert "recrawl add URL" not in drawn(view, crawler(crawls=1))
+
+
+@pytest.mark.parametrize("view", [JsonLines, PlainLines, LiveView])
+def test_a_run_that_has_ended_does_not_say_that_it_compiles(view, monkeypatch, capsys):
+    monkeypatch.setattr(warming.Compiling, "under_way", True)
+    shown = view() if view is LiveView else view(sys.stdout)
+    shown.begin(Config())
+    shown.end(crawler(requests=7))
+    said = capsys.readouterr().out
+    assert "7" in said
+    assert "compiling, once" not in said
+    assert '"compiling":true' not in said
 
 
 def test_at_the_end_nothing_is_in_flight_whatever_was_at_the_last_launch():
