@@ -190,7 +190,7 @@ def _near(said: Written, now: float) -> str:
     days = said.days or [today + timedelta(days=shift) for shift in (-1, 0, 1)]
     for east_s in _ZONES_S if said.east_s is None else (said.east_s,):
         for day in days:
-            if -BEHIND_S <= (day + said.time).timestamp() - east_s - now <= AHEAD_S:
+            if -BEHIND_S <= day.timestamp() + said.time.total_seconds() - east_s - now <= AHEAD_S:
                 return f"{east_s / 60.0:+.0f}"
     return ""
 

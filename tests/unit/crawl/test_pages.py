@@ -185,6 +185,11 @@ def test_texts_are_compared_as_of_their_visits() -> None:
     assert not says_the_same("A\nat 10:31", NOW, "A\nat 12:34", LATER, ignore_noise=True)
 
 
+def test_the_last_second_there_is_on_a_page_is_read():
+    end = "<body><p>Some text.</p><p>Updated 9999-12-31 23:59:60</p></body>"
+    assert read(end).text.endswith("Updated 9999-12-31 23:59:60")
+
+
 def test_scripts_and_attributes_are_no_change() -> None:
     one = read("<body data-nonce='a1'><script nonce='x'>1</script><p class='a'>same</p></body>")
     other = read("<body data-nonce='b2'><script nonce='y'>2</script><p class='b'>same</p></body>")
