@@ -30,6 +30,7 @@ _ALIASES = {"xmlurl": "url", "feed": "url", "link": "url", "address": "url", "na
 KINDS = "OPML, CSV with a heading `url`, or text with an address a line"
 # The second is what is left of the first where it was taken for text.
 _PACKED = {b"\x1f\x8b": "gzip", b"\x1f\xef\xbf\xbd": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _STATES = ("active", "paused", "retired")
 
 
@@ -44,7 +45,7 @@ class Entry:
 
 def decoded(data: bytes) -> str:
     """The text of a list, whatever program wrote it."""
-    for encoding in ("utf-8-sig", "utf-16") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig",):
+    for encoding in ("utf-8-sig", "utf-16") if data[:2] in _UTF_16 else ("utf-8-sig",):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
@@ -58,7 +59,8 @@ def format_of(data: bytes) -> Format:
     >>> format_of(b'<?xml version="1.0"?><opml>'), format_of(b"title;url"), format_of(b"https://example.org/feed")
     ('opml', 'csv', 'text')
     """
-    start = decoded(data[:4096]).lstrip()
+    # Not `decoded`: a character that is cut in two at the end is no sign of another encoding.
+    start = data[:4096].decode("utf-16" if data[:2] in _UTF_16 else "utf-8-sig", "replace").lstrip()
     if start.startswith("<"):
         return "opml"
     heading = next((line for line in start.splitlines() if line.strip()), "")
@@ -121,8 +123,9 @@ def _rows(text: str) -> Iterator[Entry]:
     lines = io.StringIO(text.lstrip("\r\n"), newline="")
     heading = next(lines, "")
     delimiter = _delimiter(heading)
-    rows, names = csv.reader(lines, delimiter=delimiter), _names(heading, delimiter)
+    rows = csv.reader(lines, delimiter=delimiter)
     try:
+        names = _names(heading, delimiter)
         for row in rows:
             cells = {
                 name: revived(cell.strip()).strip() for name, cell in zip(names, row, strict=False) if cell.strip()

@@ -20,6 +20,9 @@ from recrawl.store.base import Source
         (b"# feeds\nhttps://a.example/", "text"),
         (b"", "text"),
         ("url\ttitle\n".encode("utf-16"), "csv"),
+        (b"\xef\xbb\xbf<opml>" + b" " * 4086 + "é</opml>".encode(), "opml"),
+        (b"\xef\xbb\xbfurl,title\nhttps://a.example/," + b"a" * 4063 + "é".encode(), "csv"),
+        (("<opml>".ljust(2046) + "\N{PARTY POPPER}").encode("utf-16"), "opml"),
     ],
 )
 def test_the_format_is_told_by_the_content(data, form):
@@ -83,3 +86,8 @@ def test_headers_are_secrets_unless_asked_for():
     source = Source(url="https://a.example/", headers={"Authorization": "Bearer x"})
     assert "Bearer" not in write_csv([source], with_headers=False)
     assert "Bearer" not in write_text([source])
+
+
+def test_a_heading_no_spreadsheet_would_write_is_refused_in_words():
+    with pytest.raises(ParameterError, match="row of CSV"):
+        read_csv("url," + "x" * 200_000 + "\nhttps://a.example/\n")
