@@ -6,7 +6,7 @@ import pytest
 
 from made_up import NOW
 from recrawl.clock import ManualClock
-from recrawl.config import Config, Fetching, SourceOptions
+from recrawl.config import Config, Fetching, SourceOptions, TagSettings
 from recrawl.crawl import budget_note
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
@@ -89,6 +89,7 @@ class TestOverview:
         assert "it has not answered so far" in text
         assert "Half-life</dt>" not in text
         assert "Index now" not in text
+        assert "0 visits" not in text
 
     def test_it_shows_what_is_spent_and_what_is_next(self, filled: SqliteStore, visitor: Visitor) -> None:
         text = visitor.get("/").text
@@ -247,6 +248,17 @@ class TestItems:
         text = visitor.get("/items").text
         places = [text.index(item.title) for item in (items[1], items[0], items[2])]
         assert places == sorted(places)
+
+    def test_what_is_worth_most_goes_by_the_settings_in_force_and_their_tags(
+        self, store: SqliteStore, visitor: Visitor
+    ) -> None:
+        leave_settings(store, Config(half_life="1h", tags={"dear": TagSettings(importance=8.0, half_life="2h")}))
+        (added,) = store.add([Source(url="https://a.example/", tags=("dear",))])
+        item = Item(source=added.id, key=1, title="A", link="https://a.example/1", first_seen=NOW - 2 * 3600.0)
+        crawl = Crawl(source=added.id, at=item.first_seen, outcome="new")
+        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=added.id), items=[item])]))
+        assert visitor.get("/api/v1/items").json["items"][0]["worth"] == pytest.approx(4.0)
+        assert visitor.get("/api/v1/sources").json["sources"][0]["importance"] == 8.0
 
     def test_a_search_marks_what_was_looked_for(self, filled: SqliteStore, visitor: Visitor) -> None:
         assert "<mark>Library</mark>" in visitor.get("/items?q=library").text

@@ -53,6 +53,12 @@ def test_the_form_is_there(visitor: Visitor) -> None:
     assert 'value="https://a.example/&lt;b&gt;"' in page.text
 
 
+def test_what_its_owner_wrote_is_said_letter_by_letter(store: SqliteStore) -> None:
+    terms = {"ignore_text": r"(?P<age>\d+) minutes &amp; more"}
+    page = seen(store, lambda visitor, url: visitor.form("/preview", {"url": f"{url}/page", **terms}))
+    assert r"without text like (?P&lt;age&gt;\d+) minutes &amp;amp; more" in page.text
+
+
 def test_what_counts_and_what_does_not(store: SqliteStore) -> None:
     page = seen(store, lambda visitor, url: visitor.form("/preview", {"url": f"{url}/page", "ignore": ".ad"}))
     assert page.status == 200

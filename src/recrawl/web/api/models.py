@@ -125,7 +125,7 @@ class SourceOut(Record):
             health=row.health,
             note=source.note,
             tags=list(source.tags),
-            importance=finite(source.importance),
+            importance=finite(found.importance),
             cost=finite(source.cost),
             half_life=finite(found.half_life_s),
             max_age=finite(found.max_age_s),

@@ -12,6 +12,7 @@ import math
 import msgspec
 import numpy as np
 
+from recrawl.config import effective
 from recrawl.crawl.explanation import Explanation
 from recrawl.policies.contract import Readers
 from recrawl.store.base import ClickTotals, Progress, Source
@@ -52,8 +53,9 @@ def appeal(desk: Desk, source: Source, progress: Progress) -> tuple[float, float
 def _without_clicks(desk: Desk, source: Source, progress: Progress, times: float, price: float) -> float:
     """The crossing age had nobody clicked: as worthy as an average item, fading as its owner or the settings say."""
     assert progress.last is not None
-    half_life = source.half_life or desk.in_force().half_life_s
-    plain = msgspec.structs.replace(source, importance=source.importance / times, half_life=half_life)
+    said = effective(source, desk.in_force())
+    half_life = said.half_life or desk.in_force().half_life_s
+    plain = msgspec.structs.replace(source, importance=said.importance / times, half_life=half_life)
     now = desk.now()
     return desk.situation().ranking([plain], [progress], now).standing(progress, now, price).meets - progress.last
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recrawl.config import effective
 from recrawl.config.live_policies import LEARNED
 from recrawl.policies import make
 from recrawl.policies.contract import Policy
@@ -84,15 +85,16 @@ def publications(desk: Desk, budget: float) -> Publications | None:
     part = min(1.0, len(moments) / max(desk.store.count(state="active"), 1))
     begun = float(np.quantile(everything, 0.25))
     start = max(begun, end - MOST_FETCHES / (budget * part))
-    ids = list(moments)
+    ids, config = list(moments), desk.in_force()
+    said = [effective(sources[id], config) for id in ids]
     return Publications(
         times=[np.sort(np.array(moments[id], dtype=np.float64)) for id in ids],
-        interest=np.array([sources[id].importance for id in ids]),
-        half_life_s=np.array([sources[id].half_life or desk.in_force().half_life_s for id in ids]),
+        interest=np.array([each.importance for each in said]),
+        half_life_s=np.array([each.half_life or config.half_life_s for each in said]),
         window=np.full(len(ids), float(WINDOW)),
         start=start,
         end=end,
-        max_age_s=np.array([sources[id].max_age or desk.in_force().max_age_s for id in ids]),
+        max_age_s=np.array([each.max_age or config.max_age_s for each in said]),
         labels=[sources[id].url for id in ids],
     )
 

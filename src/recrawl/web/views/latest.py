@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from recrawl.config import effective
 from recrawl.store.base import Item, ItemKind, Source
 from recrawl.web.desk import Desk
 
@@ -121,8 +122,9 @@ def _with_sources(desk: Desk, items: list[Item]) -> list[tuple[Item, Source]]:
 def worth(desk: Desk, item: Item, source: Source) -> float:
     """What is left of an item's interest now."""
     born = item.first_seen if item.published is None else min(item.published, item.first_seen)
-    half_life = source.half_life or desk.config.half_life_s
-    return source.importance * 2.0 ** (-max(desk.now() - born, 0.0) / max(half_life, 1e-9))
+    said = effective(source, desk.in_force())
+    half_life = said.half_life or desk.in_force().half_life_s
+    return said.importance * 2.0 ** (-max(desk.now() - born, 0.0) / max(half_life, 1e-9))
 
 
 def entry(desk: Desk, id: int) -> Entry | None:
