@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -104,7 +104,13 @@ def page(source: Source) -> list[Settlement]:
 
 
 @pytest.fixture
-def pages(store: SqliteStore, show: Callable[[FastAPI], str]) -> dict[str, str]:
+def empty(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "empty.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def pages(store: SqliteStore, empty: SqliteStore, show: Callable[[FastAPI], str]) -> dict[str, str]:
     """Addresses of all pages, by name, on a store with everything in it, and of those that an empty one shows."""
     fill(store)
     ids = odd(store)
@@ -119,7 +125,11 @@ def pages(store: SqliteStore, show: Callable[[FastAPI], str]) -> dict[str, str]:
               "what if wrong": "/whatif?budget=many", "fleet": "/fleet", "api": "/api", "no page": "/nowhere",
               "preview": f"/preview?url={quote(ADDRESS)}",
               **{f"source {name}": f"/sources/{id}" for name, id in ids.items()}}  # fmt: skip
-    return {name: full + path for name, path in listed.items()} | {"login": locked + "/login"}
+    bare = show(make_app(empty, Config(), ManualClock(NOW)))
+    unfilled = {
+        f"empty {path}": bare + path for path in ("/", "/items", "/items?q=word", "/sources", "/whatif", "/fleet")
+    }
+    return {name: full + path for name, path in listed.items()} | {"login": locked + "/login", **unfilled}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
