@@ -23,7 +23,6 @@ from multiprocessing.spawn import get_executable
 from typing import IO, Any
 
 import numpy as np
-import structlog
 
 from recrawl import compiled_code
 from recrawl.kernels import interpreted
@@ -132,6 +131,8 @@ class Compiling:
 
 
 def _warn(words: str) -> None:
+    import structlog  # which takes longer to load than most looks at a store take
+
     structlog.get_logger("recrawl").warning(words)
 
 
