@@ -85,13 +85,13 @@ def _taken(url: str, found: Mapping[str, Look]) -> str:
 
 def _words(url: str, found: Mapping[str, tuple[str, Look]]) -> str:
     """What a look at an address showed, to be said behind it."""
-    from recrawl.crawl.text import clean, visible
+    from recrawl.crawl.text import told, visible
 
     if url not in found:
         return ""
     asked, look = found[url]
     if look.trouble:
-        return f" as it is: it could not be looked at ({clean(look.trouble, 200)})"
+        return f" as it is: it could not be looked at ({told(look.trouble, 200)})"
     what = f" (the {look.kind} of {visible(asked)})" if look.url != asked else ""
     label = "also advertised" if what else "it advertises"
     return what + "".join(f"\n  {label}: {visible(other)}" for other in look.others)

@@ -134,15 +134,15 @@ def _show(store: Store, sources: list[Source], made: dict[int, Crawl], as_json: 
 def _outcome(source: Source, crawl: Crawl | None, holds: Mapping[str, Hold]) -> str:
     """What came of it, in words."""
     from recrawl.crawl.politeness import authority_of, domain_of
-    from recrawl.crawl.text import clean
+    from recrawl.crawl.text import told
 
     if crawl is None:
         host = authority_of(source.url)
         hold = next((holds[key] for key in (host, domain_of(host), source.url) if key in holds), None)
-        why = f", its host is held: {clean(hold.reason, 200)}" if hold is not None else ""
+        why = f", its host is held: {told(hold.reason, 200)}" if hold is not None else ""
         return f"not fetched yet{why}"
     if crawl.outcome in ("failed", "refused"):
-        return f"{crawl.outcome}, {clean(crawl.error, 300)}"
+        return f"{crawl.outcome}, {told(crawl.error, 300)}"
     if crawl.outcome in ("new", "first") and source.kind != "page":
         count = f"{crawl.new} item" if crawl.new == 1 else f"{crawl.new} items"
         return f"new, {count}" if crawl.outcome == "new" else f"first fetch, {count}"

@@ -61,14 +61,14 @@ def show(found: Explanation, now: float) -> None:
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, ahead, number, pairs
     from recrawl.crawl.explanation import reasons_in_words
-    from recrawl.crawl.text import clean, visible
+    from recrawl.crawl.text import clean, told, visible
     from recrawl.units import show_duration
 
     out = console()
     out.print(Text(clean(found.title, 200) or visible(found.url), style="bold"))
     if found.title:
         out.print(Text(visible(found.url), style="dim"))
-    out.print(Text(f"\n{clean(found.why, 2 * ERROR)}\n"))
+    out.print(Text(f"\n{told(found.why, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
     unknown = found.last is None
     failing = "once" if found.failures == 1 else f"{found.failures} times in a row"
@@ -86,8 +86,8 @@ def show(found: Explanation, now: float) -> None:
         ("due", due if unknown else f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
         *((("failing", failing),) if found.failures else ()),
-        *(("held back", f"{clean(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
-        *((("note", clean(found.note, ERROR)),) if found.note else ()),
+        *(("held back", f"{told(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
+        *((("note", told(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip
     pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
     _show_crawls(found, now)
@@ -127,7 +127,7 @@ def _for(seconds: float) -> str:
 def _show_crawls(found: Explanation, now: float) -> None:
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, number, table
-    from recrawl.crawl.text import clean
+    from recrawl.crawl.text import told
 
     if not found.crawls:
         return
@@ -135,7 +135,7 @@ def _show_crawls(found: Explanation, now: float) -> None:
     out.print()
     rows = [
         (ago(each.at, now), each.outcome, str(each.status or "–"), str(each.new), number(each.captured),
-         number(each.index), number(each.price), clean(each.error, ERROR))
+         number(each.index), number(each.price), told(each.error, ERROR))
         for each in found.crawls
     ]  # fmt: skip
     heads = ("ago", "outcome", "status", "new", "captured", "index", "price", "error")

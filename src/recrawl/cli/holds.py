@@ -31,13 +31,13 @@ def show_held(out: Console, held: Iterable[Held], now: float, most: int) -> None
     from rich.text import Text
 
     from recrawl.cli.showing import short, table
-    from recrawl.crawl.text import clean
+    from recrawl.crawl.text import clean, told
 
     rows = sorted(set(held))
     if not rows:
         return
     out.print(Text(f"\n{TITLE}", style="bold"))
-    lines = [(short(each.until - now), clean(each.who, 28), clean(each.why, 2000)) for each in rows[:most]]
+    lines = [(short(each.until - now), clean(each.who, 28), told(each.why, 2000)) for each in rows[:most]]
     table(out, ("for", "source or host", "why"), lines, elastic=2, right=(0,), wrap=True)
     if len(rows) > most:
         out.print(f"and {len(rows) - most} more; --json has them all", style="dim")

@@ -170,12 +170,12 @@ class PlainLines(_Timed):
 
     def end(self, crawler: Crawler) -> None:
         """The last line, and why there is nothing to show for it."""
-        from recrawl.crawl.text import clean
+        from recrawl.crawl.text import told
 
         now = figures(crawler, self.seconds())
         self.note(f"done: {_line(now)}{_trouble(now)}")
         for why in crawler.why_nothing():
-            self.note(clean(why.text, 500))
+            self.note(told(why.text, 500))
 
 
 def _line(now: dict[str, Any]) -> str:
@@ -222,14 +222,14 @@ class LiveView(_Timed):
         from rich.console import Console
         from rich.text import Text
 
-        from recrawl.crawl.text import clean
+        from recrawl.crawl.text import told
 
         out, reasons = Console(highlight=False), crawler.why_nothing()
         if reasons:  # they say what was hinted at, and more
             self.remark = self.advice = ""
         out.print(self._screen(crawler, ended=True))
         for why in reasons:
-            out.print(Text(clean(why.text, 500), style="bold"))
+            out.print(Text(told(why.text, 500), style="bold"))
 
     def leave(self) -> None:
         """Show the cursor again."""
@@ -318,7 +318,7 @@ class Figures:
 def _crawl_line(source: Source, crawl: Crawl) -> Any:
     from rich.text import Text
 
-    from recrawl.crawl.text import clean
+    from recrawl.crawl.text import clean, told
 
     found = f"{crawl.new} new" if crawl.outcome in ("new", "first") else crawl.outcome
     name = clean(source.title, 60) or source.url
@@ -326,5 +326,5 @@ def _crawl_line(source: Source, crawl: Crawl) -> Any:
     line.append(f" {MARKS[crawl.outcome]} ", style="dark_orange" if crawl.error else "bold")
     line.append(f"{found:<12}")
     line.append(name)
-    line.append(f"  {clean(crawl.error, 120)}" if crawl.error else f"  worth {crawl.captured:.3g}", style="dim")
+    line.append(f"  {told(crawl.error, 120)}" if crawl.error else f"  worth {crawl.captured:.3g}", style="dim")
     return line

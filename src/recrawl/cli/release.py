@@ -101,14 +101,14 @@ def _show(
     crawler: str | None,
 ) -> None:
     from recrawl.cli.showing import short
-    from recrawl.crawl.text import clean
+    from recrawl.crawl.text import told
 
     for source, progress in held:
-        why = clean(progress.held_by, 200) or "held"
+        why = told(progress.held_by, 200) or "held"
         click.echo(f"released: {source.id} {name_of(source)} ({why}; {short(progress.held_until - now)} early)")
     for hold in holds:
-        why = clean(hold.reason, 200) or "held"
-        click.echo(f"released: host {clean(hold.host, 200)} ({why}; {short(hold.until - now)} early)")
+        why = told(hold.reason, 200) or "held"
+        click.echo(f"released: host {told(hold.host, 200)} ({why}; {short(hold.until - now)} early)")
     for source in idle:
         click.echo(f"not held: {source.id} {name_of(source)}")
     if asked:

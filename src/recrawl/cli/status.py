@@ -185,7 +185,7 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
 
     from recrawl.cli.holds import Held, show_held
     from recrawl.cli.showing import ahead, table
-    from recrawl.crawl.text import clean
+    from recrawl.crawl.text import clean, told
 
     left_out = found["discovery"]["left_out"]
     for title, heads, rows in (
@@ -194,7 +194,7 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
         ("slowest hosts", ("mean", "host"), [(f"{each['mean_s']:.2f}s", clean(each["host"], 200))
                                              for each in found["slowest_hosts"]]),
         ("failing", ("failed", "host", "why"), [(f"{each['failed']} of {each['crawls']}", clean(each["host"], 40),
-                                                 clean(each["error"], 2000)) for each in found["failing_hosts"]]),
+                                                 told(each["error"], 2000)) for each in found["failing_hosts"]]),
         (f"sites with more than may be found: {len(left_out)}", ("left out", "site", "why"),
          [(str(each.left_out), clean(each.site, 40), _why_left_out(each)) for each in left_out[:SHOWN]]),
     ):  # fmt: skip

@@ -78,6 +78,16 @@ def visible(text: str) -> str:
     return text if text.isprintable() else _without_surrogates(text)
 
 
+def told(text: str, limit: int = 4000) -> str:
+    """What the program says itself, on one line: addresses and errors that it quotes stay letter by letter.
+
+    >>> told("moved to https://a.example/?b=1&copy=2")
+    'moved to https://a.example/?b=1&copy=2'
+    """
+    shown = " ".join(visible(text).split())
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
 def _plain(text: str, whole: bool) -> str:
     if "<" in text:
         text = _without_markup(text, whole)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from recrawl import __version__
-from recrawl.crawl.text import visible
+from recrawl.crawl.text import told, visible
 from recrawl.errors import StoreError
 from recrawl.web import words
 from recrawl.web.charts.crawls import legend
@@ -58,7 +58,6 @@ def environment() -> Environment:
     )
     for name in (
         "plain",
-        "told",
         "address",
         "http_link",
         "number",
@@ -70,7 +69,9 @@ def environment() -> Environment:
         "stamp",
     ):
         made.filters[name] = getattr(words, name)
-    made.filters.update(distance=words.distance, ago=words.ago, visible=visible, visible_lines=_visible_lines)
+    made.filters.update(
+        distance=words.distance, ago=words.ago, visible=visible, told=told, visible_lines=_visible_lines
+    )
     made.globals.update(version=__version__, crawl_legend=legend())
     return made
 

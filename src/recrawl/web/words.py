@@ -17,15 +17,6 @@ def plain(text: str, limit: int = 300) -> str:
     return clean(text, limit)
 
 
-def told(text: str, limit: int = 4000) -> str:
-    """What the program says itself, with addresses and errors that it quotes: letter by letter, but for what is unseen.
-
-    >>> told("moved to https://a.example/?b=1&copy=2")
-    'moved to https://a.example/?b=1&copy=2'
-    """
-    return address(text, limit)
-
-
 def address(url: str, limit: int = 90) -> str:
     """An address short enough to read, its beginning kept."""
     shown = visible(url)
