@@ -4,7 +4,8 @@ The numbers are those the policy ranks by (:mod:`recrawl.crawl.ranking`), and wh
 What makes up the index of each form stands in docs/commands.md. With λ the price and τ the age::
 
     crossing age: the first τ at which the index is λ
-    due = last + min(crossing age, max age), not before last + min interval, nor before any hold ends
+    due = last + min(crossing age, max age), not before last + min interval, nor before any hold ends,
+          nor in quiet hours or outside its own
 
 Pure: it is told `now`, what is in the store and what the policy says, and fetches, learns and decides nothing.
 """
@@ -25,6 +26,8 @@ from recrawl.units import show_duration
 
 INTERVALS = "90 % of the lognormal law with this mean and standard deviation"
 SOON_S = 1.0
+AHEAD_S = 400 * DAY_S
+"""What is due later than that falls into hours nobody asks about."""
 BOUNDED = ("closed", "averaged")
 """Forms whose index stays below what the source is worth once ripe."""
 USUAL = 0.15
@@ -47,6 +50,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
         first_wait_s: how long a new source waits for its first fetch at this budget; NaN if nobody can say
         interval_s: the fixed time between two fetches its owner asked for; 0 for none
         active_from: when the hours begin in which it may be fetched, Unix seconds; 0 if it has none
+        quiet_hours, active_hours: those of the settings in which nothing is fetched, and its own in which it may be
         importance: what counts where its tags say something; None for its own
         objective: what a fetch is worth
     """
@@ -61,6 +65,8 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     first_wait_s: float = math.nan
     interval_s: float = 0.0
     active_from: float = 0.0
+    quiet_hours: tuple[QuietHours, ...] = ()
+    active_hours: tuple[QuietHours, ...] = ()
     importance: float | None = None
     objective: str = "ephemeral"
 
@@ -76,7 +82,7 @@ def circumstances(
         budget: requests per second
     """
     options = effective(source, config)
-    hours = [QuietHours.parse("active_hours", text) for text in options.active_hours]
+    hours = tuple(QuietHours.parse("active_hours", text) for text in options.active_hours)
     return Circumstances(
         price=price,
         half_life_s=options.half_life or config.half_life_s,
@@ -88,6 +94,8 @@ def circumstances(
         first_wait_s=first_wait(waiting, budget, config.newcomers_share),
         interval_s=options.interval or 0.0,
         active_from=active_from(hours, now) if hours else 0.0,
+        quiet_hours=config.politeness.quiet,
+        active_hours=hours,
         importance=options.importance,
         objective=config.objective,
     )
@@ -206,9 +214,12 @@ def explain(
         held_back=_obstacles(source, progress, asked, now, around),
         crawls=list(crawls),
     )
-    due, ceiling = _due(found, standing, asked, now, around), _ceiling(found, standing)
-    settled = msgspec.structs.replace(found, due=due, ceiling=ceiling)
-    return msgspec.structs.replace(settled, why=_why(settled, asked, now, around))
+    wanted, ceiling = _due(found, standing, asked, now, around), _ceiling(found, standing)
+    why = _why(msgspec.structs.replace(found, due=wanted, ceiling=ceiling), asked, now, around)
+    due = _in_hours(wanted, asked, now, around)
+    if due > wanted:
+        why = f"{why.removesuffix('.')}; the hours do not allow it then, so it is fetched {_when(due, now)}."
+    return msgspec.structs.replace(found, due=due, ceiling=ceiling, why=why)
 
 
 def _per_day(standing: Standing, objective: str) -> float:
@@ -296,6 +307,19 @@ def _due(found: Explanation, standing: Standing, asked: bool, now: float, around
     if math.isnan(standing.due):
         return max(found.floor_at, held) if found.floor_at <= now else math.nan
     return max(min(standing.due, found.floor_at), held)
+
+
+def _in_hours(due: float, asked: bool, now: float, around: Circumstances) -> float:
+    """The first moment from `due` on that is in no quiet hours, and in its own unless somebody asked for it."""
+    own, moment = () if asked else around.active_hours, max(due, now)
+    if not due < now + AHEAD_S or not (own or around.quiet_hours):
+        return due
+    for _ in range(4):
+        open_at = active_from(own, quiet_until(around.quiet_hours, moment))
+        if open_at <= moment:
+            break
+        moment = open_at
+    return due if moment <= max(due, now) else moment
 
 
 def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> str:

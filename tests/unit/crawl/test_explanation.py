@@ -1,5 +1,6 @@
 import math
 
+import msgspec
 import pytest
 
 import rankers
@@ -314,6 +315,24 @@ def test_hours_of_its_own_hold_it_until_they_begin():
     found = explain(line, progress(age=40 * DAY), NOW, around(Config(), line))
     assert found.due == NOW + 12 * HOUR
     assert "outside the hours its owner set" in found.why
+
+
+def test_what_is_due_outside_its_hours_is_due_when_they_begin():
+    line = source(options=SourceOptions(interval=3 * HOUR, active_hours=("06:00-09:00 UTC",)))  # it is 8 in the morning
+    found = explain(line, progress(age=HOUR), NOW, around(Config(), line))
+    assert found.due == NOW + 22 * HOUR
+    assert found.why.endswith("; the hours do not allow it then, so it is fetched in 22h.")
+    asked = explain(msgspec.structs.replace(line, wanted=NOW), progress(age=HOUR), NOW, around(Config(), line))
+    assert asked.due == NOW
+
+
+def test_what_is_due_in_quiet_hours_is_due_at_their_end():
+    config = replaced(Config(), {"politeness.quiet_hours": ["09:30-12:00 UTC"]})
+    line = source(options=SourceOptions(interval=3 * HOUR))
+    found = explain(line, progress(age=HOUR), NOW, around(config, line))
+    assert found.due == NOW + 4 * HOUR
+    late = explain(line, progress(age=27 * HOUR), NOW, around(config, line))  # due within the quiet hours of yesterday
+    assert (late.due, late.why) == (NOW - 24 * HOUR, "Due now: its owner wants it fetched every 3h.")
 
 
 def test_what_tags_say_counts_where_the_source_says_nothing():
