@@ -83,6 +83,7 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     _require()
     from recrawl import logs
     from recrawl.clock import SystemClock
+    from recrawl.policies.warming import compiling
     from recrawl.store.opening import open_store
     from recrawl.web.app import make_app
     from recrawl.web.connections import Limits
@@ -92,6 +93,7 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
 
     logs.configure()
     install_event_loop()
+    compiling.stay()
     door = make_door(host, config.store, os.environ, names=names, file=file, web=config.web)
     listener = bound(host, port)
     store = open_store(config.store)

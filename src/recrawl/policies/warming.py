@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import json
+import math
 import os
 import subprocess
 import sys
@@ -71,6 +72,10 @@ class Compiling:
     def age_s(self) -> float:
         """For how long this process has been at work."""
         return time.monotonic() - self._since
+
+    def stay(self) -> None:
+        """This process will look on for long: compiled code is worth its while from the start."""
+        self._since = -math.inf
 
     def finish(self) -> None:
         """From now on everything is compiled."""

@@ -149,7 +149,7 @@ def test_who_only_looks_has_it_compiled_if_it_looks_for_long(
     monkeypatch.setattr(warming, "CHILD", "pass")
     warming.go_on(LearnedWhittle(), NOW, 1)
     assert not compiling.under_way
-    compiling._since -= 2 * warming.LASTING_S
+    compiling.stay()
     warming.go_on(LearnedWhittle(), NOW, 1)
     assert compiling._thread is not None
     compiling._thread.join()
