@@ -16,8 +16,7 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], resume: bool) -> No
     """Stop fetching sources without forgetting anything about them.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag NAME stands for all sources
-    with a tag. A running crawler takes notice
-    within seconds.
+    with a tag. A running crawler takes notice within seconds.
     """
     import msgspec
 
@@ -26,8 +25,7 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], resume: bool) -> No
     wanted = "active" if resume else "paused"
     with opened_store(settings()) as store:
         sources = find_targets(store, targets, tags)
-        changed = [each for each in sources if each.state != wanted]
-        store.edit([msgspec.structs.replace(each, state=wanted) for each in changed])
+        store.edit([msgspec.structs.replace(each, state=wanted) for each in sources if each.state != wanted])
     for source in sources:
-        verb = ("resumed" if resume else "paused") if source in changed else f"already {wanted}"
+        verb = ("resumed" if resume else "paused") if source.state != wanted else f"already {wanted}"
         click.echo(f"{verb}: {source.id} {name_of(source)}")

@@ -73,6 +73,8 @@ class Decider:
         """Fetch no source a second time."""
         self._done: set[int] = set()
         """Those it has fetched, then."""
+        self._only: frozenset[int] | None = None
+        """Fetch no others, by the store's ids."""
         self._flying: set[int] = set()
         self._wanted: dict[int, float] = {}
         """When owners asked for crawls at once, by the policy's number."""
@@ -221,7 +223,7 @@ class Decider:
 
     def only(self, ids: Collection[int]) -> set[int]:
         """Fetch these alone, by the store's ids, and none twice; the policy's numbers of those that are active."""
-        self.once = True
+        self.once, self._only = True, frozenset(ids)
         others = [number for id, number in self._roster.numbers.items() if id not in ids]
         self._done.update(others)
         self._hold_back(np.array(others, np.int64))
@@ -491,6 +493,8 @@ class Decider:
     def _enter(self, source: Source) -> None:
         number = self._roster.enter(source)
         self._note_wish(number, source)
+        if self._only is not None and source.id not in self._only:
+            self._done.add(number)
         if not self._alone:
             group = self._group_of(source.url)
             self._host.append(group)

@@ -290,6 +290,14 @@ def test_after_a_hold_another_source_of_the_host_goes_first_whatever_the_failing
     assert now >= NOW + 60.0, "the host was left alone for as long as it asked"
 
 
+def test_of_a_few_that_are_asked_for_nothing_else_is_fetched_not_even_what_comes_meanwhile(decider: Decider) -> None:
+    elsewhere = [msgspec.structs.replace(source(n), url=f"https://{n}.example/") for n in (1, 2, 3)]
+    decider.admit(elsewhere[:2], NOW)
+    assert len(decider.only({1})) == 1
+    decider.admit(elsewhere[2:], NOW)
+    assert [intent.source.id for intent in decider.choose(NOW + DELAY_S, 3.0)] == [1]
+
+
 def test_the_only_source_of_a_host_is_known_to_be_alone(decider: Decider) -> None:
     other = msgspec.structs.replace(source(3), url="https://b.example/3")
     decider.admit([source(1), source(2), other], NOW)
