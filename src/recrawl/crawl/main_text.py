@@ -195,7 +195,7 @@ class _Look:
     def _mark_start(self, tag: str, why: str) -> None:
         if self._marked:
             self._break(tag in _BLOCKS or tag in _CONTAINERS)
-            self._pieces.append(f"{LEFT_OUT}{why}{MARK}")
+            self._pieces.append(f"{LEFT_OUT}{why.translate(_UNMARKED)}{MARK}")
 
     def _mark_end(self, tag: str) -> None:
         if self._marked:

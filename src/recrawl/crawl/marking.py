@@ -25,8 +25,10 @@ def parts_of(text: Text, counts: WhatCounts, now: float) -> tuple[tuple[Part, ..
         now: of the fetch, Unix seconds
     """
     lines = _taken_apart(text.lines)
+    if counts.digest == "raw":  # every byte counts
+        return tuple((Part(line.text, ""),) for line in lines if line.text.strip())
     _leave_out_matches(lines, counts.ignore_text)
-    if counts.ignore_noise and counts.digest == "text":
+    if counts.ignore_noise:
         _leave_out_noise(lines, text.firm, now)
     return tuple(line.parts() for line in lines if line.text.strip())
 

@@ -62,5 +62,19 @@ def test_plain_text_is_shown_too() -> None:
     ]
 
 
+def test_where_every_byte_counts_nothing_is_shown_as_left_out() -> None:
+    counts = WhatCounts(digest="raw", ignore=("p",), ignore_text=("menu",))
+    body = b"<body><nav>menu</nav><p>Read 3 minutes ago</p></body>"
+    found = read_page(body, "https://a.example/", NOW, counts, marked=True)
+    shown = [[(part.text, part.why) for part in line] for line in found.parts]
+    assert shown == [[("menu", "")], [("Read 3 minutes ago", "")]]
+
+
+def test_marks_in_a_selector_are_no_marks() -> None:
+    counts = WhatCounts(ignore=("p, .\ue002\ue001",))
+    found = read_page(b"<body>a<p>b</p>c</body>", "https://a.example/", NOW, counts, marked=True)
+    assert [[part.text for part in line if not part.why] for line in found.parts] == [["a"], [], ["c"]]
+
+
 def test_where_it_is_not_asked_for_nothing_is_shown() -> None:
     assert read_page(b"<p>a", "https://a.example/", NOW).parts == ()
