@@ -80,7 +80,7 @@ def overview(desk: Desk) -> Overview:
         prices=prices,
         hosts=hosts,
         recent=crawls,
-        due=desk.cached.get("due", 1.0, lambda: _due(desk)),
+        due=desk.cached.soon("due", LONG_S, lambda: _due(desk)),
         held=len(desk.situation().holds),
     )
 
