@@ -91,6 +91,15 @@ class TestOverview:
         assert "Index now" not in text
         assert "0 visits" not in text
 
+    def test_hosts_are_named_without_what_is_said_to_log_in(self, store: SqliteStore, visitor: Visitor) -> None:
+        (added,) = store.add([Source(url="https://me:secret@a.example/feed", title="A")])
+        crawl = Crawl(source=added.id, at=NOW - 1.0, outcome="new")
+        progress = Progress(source=added.id, last=NOW - 1.0, visits=1)
+        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress)]))
+        text = visitor.get("/").text
+        assert "a.example</th>" in text
+        assert "secret" not in text
+
     def test_it_shows_what_is_spent_and_what_is_next(self, filled: SqliteStore, visitor: Visitor) -> None:
         text = visitor.get("/").text
         for words in ("Budget", "Price", "Due next", "Fetches by host", "market.example", "<svg"):

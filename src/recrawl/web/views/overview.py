@@ -126,6 +126,6 @@ def _line(host: str, crawls: list[Crawl]) -> HostLine:
 def host_of(url: str) -> str:
     """For people to read: host and port."""
     try:
-        return urlsplit(url).netloc or url
+        return urlsplit(url).netloc.rpartition("@")[2] or url
     except ValueError:
         return url
