@@ -115,7 +115,7 @@ class Scheduler:
         write_every: Time = 0.0,
         clock: Clock | None = None,
     ) -> None:
-        self.clock = clock or SystemClock()
+        self.clock = SystemClock() if clock is None else _a_clock(clock)
         self._config = _settings(
             budget=plain(budget),
             burst="" if burst is None else plain(burst),
@@ -572,6 +572,14 @@ def _settings(**said: Any) -> Config:
         return replaced(Config(), {"politeness.delay": "0s", **given})
     except ParameterError as error:
         raise ParameterError(error.argument.rpartition(".")[2], error.expected, error.got, error.element) from None
+
+
+def _a_clock(clock: Any) -> Clock:
+    """Something that tells the time."""
+    if not callable(getattr(clock, "now", None)):
+        raise ParameterError("clock", "a clock with now(), such as recrawl.clock.SystemClock()", shown(clock))
+    found: Clock = clock
+    return found
 
 
 def _opened(store: Any) -> Store:

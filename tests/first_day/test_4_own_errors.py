@@ -25,6 +25,7 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], str, str]] = [
     ({"scope": "site"}, "scope", "host"),
     ({"scope": "hosts"}, "scope", "did you mean 'host'"),
     ({"parallel_per_host": 0}, "parallel_per_host", "from 1"),
+    ({"clock": 3}, "clock", "now()"),
     ({"parallel_per_host": 1.5}, "parallel_per_host", "whole"),
     ({"budget": -1}, "budget", "60/min"),
     ({"budget": math.nan}, "budget", "60/min"),

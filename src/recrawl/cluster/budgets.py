@@ -32,7 +32,8 @@ def ask(store: Store, per_second: float, now: float) -> float:
     """Ask for another budget, requests per second; what held before. ContractError if there is nobody to ask."""
     wish = of_fleet(store, now)
     if wish is not None:
-        burst = max(1.0, wish.burst * per_second / wish.budget)
+        usual = wish.burst == max(1.0, wish.budget)  # one that was asked for stays, as of a crawler
+        burst = max(1.0, per_second) if usual else wish.burst
         write_wish(store, msgspec.structs.replace(wish, budget=per_second, burst=burst))
         return wish.budget
     note = of_crawler(store)

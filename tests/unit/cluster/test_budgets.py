@@ -47,10 +47,14 @@ def test_a_crawler_is_asked_by_its_note(store: SqliteStore) -> None:
     assert (note.begun, note.per_second, note.at) == (1.0, 3.0, NOW)
 
 
-def test_a_fleet_is_asked_by_its_wish_and_its_burst_goes_along(store: SqliteStore) -> None:
-    write_wish(store, Wish(shards=3, budget=10.0, burst=20.0))
-    write_board(store, Board(at=NOW, since=NOW, leader="one", leader_epoch=1, budget=10.0, burst=20.0))
-    assert budgets.ask(store, 5.0, NOW) == 10.0
-    wish = read_wish(store)
-    assert wish is not None
-    assert (wish.shards, wish.budget, wish.burst) == (3, 5.0, 10.0)
+@pytest.mark.parametrize(("burst", "low", "back"), [(60.0, 1.0, 60.0), (20.0, 20.0, 20.0)])
+def test_a_fleet_is_asked_by_its_wish_and_its_burst_is_a_second_s_worth_unless_it_was_given(
+    store: SqliteStore, burst: float, low: float, back: float
+) -> None:
+    write_wish(store, Wish(shards=3, budget=60.0, burst=burst))
+    write_board(store, Board(at=NOW, since=NOW, leader="one", leader_epoch=1, budget=60.0, burst=burst))
+    for budget, before, expected in ((0.1, 60.0, low), (60.0, 0.1, back)):
+        assert budgets.ask(store, budget, NOW) == before
+        wish = read_wish(store)
+        assert wish is not None
+        assert (wish.shards, wish.budget, wish.burst) == (3, budget, expected)
