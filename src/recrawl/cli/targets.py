@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SHOWN = 8
 LOOKED_AT = 20_000
 """Sources whose names are compared with one that fits nothing; more would take seconds."""
+LONGEST_ID = 19
+"""Digits; no store counts so far."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -84,12 +86,16 @@ def _tagged(store: Store, tag: str) -> list[Source]:
 
 
 def _exactly(store: Store, text: str) -> Source | None:
+    """By id or address. A number is an id and nothing else: as a part of an address it would mean another source."""
     from recrawl.crawl.urls import normalise
     from recrawl.errors import ParameterError
 
     number = text.removeprefix("#")
-    if number.isascii() and number.isdigit() and len(number) < 19:
-        return store.source(int(number))
+    if number.isascii() and number.isdigit():
+        found = store.source(int(number)) if len(number) < LONGEST_ID else None
+        if found is None:
+            raise TargetError(f"no source has id {number}; see `recrawl sources`")
+        return found
     try:
         return store.source(text) or store.source(normalise(text))
     except ParameterError:

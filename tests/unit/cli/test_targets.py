@@ -44,9 +44,16 @@ def test_a_name_that_fits_nothing_gets_similar_ones(store):
     assert "\x1b" not in refused.value.message
 
 
-@pytest.mark.parametrize("text", ["99", "", "zzzzzzzz", "9" * 30, "%", "http://["])
+@pytest.mark.parametrize("text", ["", "zzzzzzzz", "%", "http://["])
 def test_what_is_not_there_is_an_error(store, text):
     with pytest.raises(TargetError, match="no source is called"):
+        find_source(store, text)
+
+
+@pytest.mark.parametrize("text", ["6", "#6", " 6 ", "2" * 30])
+def test_a_number_is_an_id_and_never_a_part_of_an_address(store, text):
+    store.add([Source(url="https://example.net/6"), Source(url="https://example.net/" + "2" * 30)])
+    with pytest.raises(TargetError, match=f"no source has id {text.strip().removeprefix('#')}; see `recrawl sources`"):
         find_source(store, text)
 
 
