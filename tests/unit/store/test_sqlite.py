@@ -343,6 +343,36 @@ class TestOtherPrograms:
 
 
 class TestClaims:
+    def test_one_that_is_refused_takes_no_lock_from_the_other_of_its_process(self, path: Path) -> None:
+        """A file that is closed loses its locks: another program then deleted the log under an open store."""
+        adding = (
+            "from recrawl.store.base import Source; from recrawl.store.sqlite import SqliteStore\n"
+            f"with SqliteStore({str(path)!r}) as store: store.add([Source(url='http://other.example/')])"
+        )
+        with SqliteStore(path) as store:
+            store.claim("recrawl run", 0.0)
+            store.add([Source(url="http://a.example/")])
+            with SqliteStore(path) as second, pytest.raises(StoreError, match="is being crawled"):
+                second.claim("recrawl run", 0.0)
+            log = Path(f"{path}-wal").stat().st_ino
+            subprocess.run([sys.executable, "-c", adding], check=True)
+            assert Path(f"{path}-wal").stat().st_ino == log
+            store.add([Source(url="http://b.example/")])
+            assert {each.url for each in store.sources()} == {
+                "http://a.example/",
+                "http://b.example/",
+                "http://other.example/",
+            }
+        assert repair.check(path) == []
+
+    def test_a_store_named_by_a_link_has_one_crawler_too(self, path: Path, tmp_path: Path) -> None:
+        link = tmp_path / "link.db"
+        with SqliteStore(path) as store:
+            link.symlink_to(path)
+            store.claim("recrawl run", 0.0)
+            with SqliteStore(link) as other, pytest.raises(StoreError, match="is being crawled"):
+                other.claim("recrawl run", 0.0)
+
     def test_a_claim_dies_with_its_process(self, path: Path) -> None:
         made(path)
         script = (

@@ -17,10 +17,11 @@ _HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
 class Lock:
-    """An advisory lock on a file beside the store. The file stays; only the lock on it comes and goes."""
+    """An advisory lock on a file beside the store, by whatever link that is named. The file stays; the lock on it
+    comes and goes."""
 
     def __init__(self, store: Path) -> None:
-        self._store, self._path = store, Path(f"{store}.lock")
+        self._store, self._path = store, Path(f"{store.resolve()}.lock")
         self._file: int | None = None
 
     @property

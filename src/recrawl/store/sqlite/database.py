@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -48,14 +48,14 @@ class Database:
         self._writing = threading.RLock()
         self._writes = self._longest_log = 0
         self._shares = True
-        self._suffix = "?mode=ro" if read_only else "?mode=rwc"
+        self._suffix = "?mode=rwc"
         with translated(path):
             self._writer = self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         _refuse_what_cannot_be_a_store(self.path, self.read_only)
-        if self.read_only and not sidecars_possible(self.path):
-            self._suffix = "?mode=ro&immutable=1"
+        if self.read_only:
+            self._suffix = for_reading(self.path)
         if not self.read_only:
             permissions.create(self.path)
             permissions.shut_out_others(self.path)
@@ -230,16 +230,29 @@ def _refuse_what_cannot_be_a_store(path: Path, must_exist: bool) -> None:
         if not path.absolute().parent.is_dir():
             raise StoreError(f"there is no folder {path.absolute().parent} to keep a store in")
         return
-    with path.open("rb") as file:
-        start = file.read(16)
-    if start and start != b"SQLite format 3\0":
+    if not _is_database(path):
         raise StoreError(
             f"{path} is not a recrawl store, or its beginning is damaged: `recrawl doctor` says what can be saved"
         )
 
 
-def sidecars_possible(path: Path) -> bool:
-    """Whether the files that write-ahead logging keeps beside the store are there or can be made."""
+def _is_database(path: Path) -> bool:
+    """Whether a file begins as SQLite's do, or is empty.
+
+    SQLite is asked: when a process closes a file, it loses all locks it has on it, and SQLite alone knows of those.
+    """
+    address = f"file:{quote(str(path))}{for_reading(path)}"
+    with closing(sqlite3.connect(address, uri=True, timeout=0.0)) as connection:
+        try:
+            connection.execute("PRAGMA application_id")
+        except sqlite3.Error as error:  # whoever opens it says what else is wrong
+            return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB
+    return True
+
+
+def for_reading(path: Path) -> str:
+    """How a store is opened that is only read: as it stands, where the files beside it are not and cannot be made."""
     import os
 
-    return Path(f"{path}-wal").exists() or os.access(path.absolute().parent, os.W_OK)
+    possible = Path(f"{path}-wal").exists() or os.access(path.absolute().parent, os.W_OK)
+    return "?mode=ro" if possible else "?mode=ro&immutable=1"

@@ -17,9 +17,12 @@ BESIDE = ("-wal", "-shm", "-journal", ".lock")
 
 
 def create(path: Path) -> None:
-    """Make an empty file for the owner alone, unless there is one; whoever opens it says what is wrong if it fails."""
+    """Make an empty file for the owner alone, unless there is one; whoever opens it says what is wrong if it fails.
+
+    One that is there is not touched: to close it would take the locks of this process from it.
+    """
     with suppress(OSError):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE))
+        os.close(os.open(path.resolve(), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
 
 
 def shut_out_others(path: Path) -> None:

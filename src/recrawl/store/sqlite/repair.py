@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from recrawl.errors import StoreError
 from recrawl.store.sqlite import wal
-from recrawl.store.sqlite.database import Database, sidecars_possible
+from recrawl.store.sqlite.database import Database, for_reading
 from recrawl.store.sqlite.trouble import meaning
 
 # Sources first, for the others refer to them; what is not here is derived from these.
@@ -63,8 +63,8 @@ def check(path: str | Path) -> list[str]:
 def _looked_at(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"there is no store at {path}")
-    mode = "mode=ro" if sidecars_possible(path) else "mode=ro&immutable=1"
-    found = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+    address = f"file:{quote(str(path))}{for_reading(path)}"
+    found = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     try:
         found.execute("PRAGMA schema_version").fetchone()
     except sqlite3.Error as error:
