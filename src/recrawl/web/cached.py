@@ -13,6 +13,9 @@ from recrawl.errors import StoreError
 
 T = TypeVar("T")
 
+STALE = 4.0
+"""Times as old as an answer may be, it is not given once more: it would contradict what stands beside it."""
+
 
 class Cached:
     """A few answers, each made by one thread at a time; the others wait for it.
@@ -41,12 +44,15 @@ class Cached:
             return value
 
     def soon(self, key: Hashable, lasts_s: float, make: Callable[[], T]) -> T:
-        """As `get`, but an answer that is too old is given once more, while another thread makes the next one."""
+        """As `get`, but an answer a little too old is given once more, while another thread makes the next one."""
         with self._lock:
             answer = self._answers.get(key)
         if answer is None or answer.made is None:
             return self.get(key, lasts_s, make)
-        if self._clock.now() - answer.made >= lasts_s and not answer.renewing:
+        age = self._clock.now() - answer.made
+        if age >= STALE * lasts_s:
+            return self.get(key, lasts_s, make)
+        if age >= lasts_s and not answer.renewing:
             answer.renewing = True
             threading.Thread(target=self._renew, args=(answer, make), daemon=True).start()
         value: T = answer.value
@@ -54,7 +60,7 @@ class Cached:
 
     def _renew(self, answer: _Answer, make: Callable[[], Any]) -> None:
         try:
-            with suppress(StoreError):  # the store is closed, or busy: the old answer stays
+            with answer.lock, suppress(StoreError):  # the store is closed, or busy: the old answer stays
                 value = make()
                 answer.value, answer.made = value, self._clock.now()
         finally:

@@ -56,6 +56,36 @@ def test_an_old_answer_is_given_while_the_next_is_made() -> None:
     raise AssertionError
 
 
+def test_after_a_time_without_visitors_the_answer_is_made_at_once() -> None:
+    clock = ManualClock(0.0)
+    cached = Cached(clock)
+    cached.soon("a", 5.0, lambda: 0)
+    clock.advance(150.0)
+    assert cached.soon("a", 5.0, threading.get_ident) == threading.get_ident()
+
+
+def test_who_finds_it_far_too_old_waits_for_the_thread_that_makes_the_next() -> None:
+    clock = ManualClock(0.0)
+    cached, begun, go, made = Cached(clock), threading.Event(), threading.Event(), iter(["new", "newer"])
+
+    def slow() -> str:
+        begun.set()
+        assert go.wait(5)
+        return next(made)
+
+    cached.soon("a", 1.0, lambda: "old")
+    clock.advance(2.0)
+    assert cached.soon("a", 1.0, slow) == "old"
+    assert begun.wait(5)
+    clock.advance(60.0)
+    given: list[str] = []
+    visitor = threading.Thread(target=lambda: given.append(cached.soon("a", 1.0, slow)))
+    visitor.start()
+    go.set()
+    visitor.join(5)
+    assert given == ["new"]
+
+
 def test_a_store_that_fails_meanwhile_leaves_the_old_answer() -> None:
     clock = ManualClock(0.0)
     cached, tried = Cached(clock), threading.Event()
