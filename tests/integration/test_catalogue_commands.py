@@ -199,6 +199,21 @@ def test_a_file_that_is_no_list_is_refused_in_one_line(complained, here):
     assert "packed with gzip: unpack it first" in complained("import", "feeds.opml.gz")
 
 
+def test_a_picture_is_no_list_and_no_store_is_made_for_it(complained, here):
+    (here / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 200)
+    assert complained("import", "shot.png") == ("recrawl: shot.png is neither OPML, CSV nor a list of addresses\n")
+    assert not (here / "recrawl.db").exists()
+
+
+def test_of_many_lines_that_are_refused_a_few_are_shown_and_the_rest_counted(complained, here):
+    (here / "bad.txt").write_text("not\n" * 2872)
+    lines = complained("import", "bad.txt").splitlines()
+    assert len(lines) == 21
+    assert lines[19].startswith("recrawl: line 20: url must be")
+    assert lines[20] == "recrawl: and 2,852 more lines"
+    assert complained("add", *["ftp://a.example/"] * 21).endswith("\nrecrawl: and 1 more address\n")
+
+
 @pytest.mark.parametrize("form", ["opml", "csv", "text"])
 def test_what_is_exported_can_be_imported_again(said, here, form):
     said("add", "https://a.example/", "https://b.example/?x=1&y=2", "--tag", "News", "--tag", "World")

@@ -56,9 +56,15 @@ def take_in(store: Store, entries: Sequence[Entry], defaults: dict[str, Any], up
 
 
 def complain(taken: Taken, numbered: bool) -> int:
-    """List what was refused; the exit status."""
-    for line, message in taken.refused:
+    """List what was refused, a few of many; the exit status."""
+    from recrawl.crawl.listing import SHOWN
+
+    for line, message in taken.refused[:SHOWN]:
         click.echo(f"recrawl: {f'line {line}: ' if numbered else ''}{message}", err=True)
+    more = len(taken.refused) - SHOWN
+    if more > 0:
+        one, many = ("line", "lines") if numbered else ("address", "addresses")
+        click.echo(f"recrawl: and {more:,} more {one if more == 1 else many}", err=True)
     return USER_ERROR if taken.refused else 0
 
 

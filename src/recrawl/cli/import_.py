@@ -33,7 +33,7 @@ def command(file: Path, update: bool, **given: Any) -> int:
     from recrawl.cli.catalogue import complain, take_in
 
     fields = described(given)
-    entries = _entries(_content(file))
+    entries = _entries(_content(file), str(file))
     with opened_store(settings(), create=True) as store:
         taken = take_in(store, entries, fields, update)
     _report(taken, update)
@@ -54,10 +54,10 @@ def _content(file: Path) -> bytes:
     return data
 
 
-def _entries(data: bytes) -> list[Entry]:
+def _entries(data: bytes, name: str) -> list[Entry]:
     from recrawl.crawl.listing import read_list
 
-    found = read_list(data)
+    found = read_list(data, name="the list" if name == "-" else name)
     if found.damaged:
         click.echo("recrawl: the list is damaged; what could be read of it was read", err=True)
     return found.entries

@@ -32,6 +32,10 @@ KINDS = "OPML, CSV with a heading `url`, or text with an address a line"
 _PACKED = {b"\x1f\x8b": "gzip", b"\x1f\xef\xbf\xbd": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _STATES = ("active", "paused", "retired")
+SHOWN = 20
+"""Of the lines that are refused, so many are shown to people; the others are counted."""
+_SAMPLE, _NO_TEXT = 65536, 0.1
+"""Characters looked at, and the part of them that no text has: control characters, and bytes that mean nothing."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,14 @@ def format_of(data: bytes) -> Format:
     return "csv" if "url" in _names(heading, _delimiter(heading)) and "://" not in heading else "text"
 
 
+class NoListError(ParameterError):
+    """A file is no list of any kind: a picture, a program."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, KINDS, "something else")
+        self.args = (f"{name} is neither OPML, CSV nor a list of addresses",)
+
+
 @dataclass(frozen=True)
 class Listing:
     """What is in a list; of an OPML list, whether it is damaged, and whether its end is missing."""
@@ -76,16 +88,25 @@ class Listing:
     cut: bool = False
 
 
-def read_list(data: bytes, most: int | None = None) -> Listing:
-    """The entries of a list of any kind, at most so many; ParameterError for what is none."""
+def read_list(data: bytes, most: int | None = None, name: str = "the list") -> Listing:
+    """The entries of a list of any kind, at most so many; ParameterError, with its name, for what is none."""
     packed = next((name for start, name in _PACKED.items() if data.startswith(start)), "")
     if packed:
         raise ParameterError("the list", KINDS, f"a file packed with {packed}: unpack it first")
     form = format_of(data)
-    found = _subscriptions(data) if form == "opml" else Listing(_READERS[form](decoded(data), most))
+    found = _subscriptions(data) if form == "opml" else Listing(_READERS[form](_text(data, name), most))
     if not found.entries and not found.cut:
         raise ParameterError("the list", KINDS, "one without any address" if data.strip() else "an empty file")
     return found
+
+
+def _text(data: bytes, name: str) -> str:
+    text = decoded(data)
+    sample = text[:_SAMPLE]
+    strange = sum(not (each.isprintable() or each.isspace()) or each == "\ufffd" for each in sample)
+    if "\0" in text or strange > _NO_TEXT * len(sample):
+        raise NoListError(name)
+    return text
 
 
 def _subscriptions(data: bytes) -> Listing:

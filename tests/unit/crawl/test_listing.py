@@ -1,9 +1,11 @@
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.crawl.fields import checked_fields
-from recrawl.crawl.listing import decoded, format_of, read_csv, read_text, write_csv, write_text
+from recrawl.crawl.listing import decoded, format_of, read_csv, read_list, read_text, write_csv, write_text
 from recrawl.errors import ParameterError
 from recrawl.store.base import Source
 
@@ -91,3 +93,34 @@ def test_headers_are_secrets_unless_asked_for():
 def test_a_heading_no_spreadsheet_would_write_is_refused_in_words():
     with pytest.raises(ParameterError, match="row of CSV"):
         read_csv("url," + "x" * 200_000 + "\nhttps://a.example/\n")
+
+
+NOISE = bytes(each for each in random.Random(7).randbytes(40_000) if each)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"https://a.example/\0\n",
+        b"url,title\nhttps://a.example/,\0\n",
+        NOISE,
+        NOISE.decode("utf-8", "replace").encode(),
+    ],
+)
+def test_what_is_not_text_is_no_list(data):
+    with pytest.raises(ParameterError, match=r"^x is neither OPML, CSV nor a list of addresses$"):
+        read_list(data, name="x")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "https://a.example/ 東京の図書館のニュース\n".encode("shift_jis") * 500,
+        "https://a.example/ Новости библиотеки\n".encode("cp1251") * 500,
+        "https://a.example/ Новости\r\n".encode("utf-16"),
+        b"https://a.example/ a\x0bvertical tab\n",
+        "<opml><body><outline xmlUrl='https://a.example/'/></body></opml>".encode("utf-16-le"),
+    ],
+)
+def test_lists_in_any_writing_are_text(data):
+    assert read_list(data).entries[0].url == "https://a.example/"

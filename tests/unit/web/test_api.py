@@ -77,6 +77,10 @@ class TestSources:
         again = program.ask("POST", "/api/v1/import", out, {"content-type": "text/x-opml"}).json
         assert (again["added"], again["known"]) == (0, 1)
 
+    def test_of_very_many_lines_that_are_refused_the_rest_is_counted(self, program: Visitor) -> None:
+        answer = program.ask("POST", "/api/v1/import", b"not\n" * 1500, {"content-type": "text/plain"}).json
+        assert (len(answer["refused"]), answer["refused_more"]) == (1000, 500)
+
     def test_csv_is_read_as_on_the_command_line(self, store: SqliteStore, program: Visitor) -> None:
         body = (
             b"title;url;importance;tags;state;headers\n"
@@ -95,7 +99,8 @@ class TestSources:
         ("body", "said"),
         [(b"", "an empty file"), (b" \n\n", "an empty file"), (b"# nothing\n", "without any address"),
          (gzip.compress(b"https://a.example/", mtime=0), "packed with gzip: unpack it first"),
-         (b"<opml><body/></opml>", "without any"), (b"<html></html>", "OPML, CSV")],
+         (b"<opml><body/></opml>", "without any"), (b"<html></html>", "OPML, CSV"),
+         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "the list is neither OPML, CSV nor a list of addresses")],
     )  # fmt: skip
     def test_what_is_no_list_is_said_so(self, store: SqliteStore, program: Visitor, body: bytes, said: str) -> None:
         answer = program.ask("POST", "/api/v1/import", body, {"content-type": "text/plain"})

@@ -189,6 +189,11 @@ class TestSources:
         assert "1 added, 0 were there already, 1 could not be used" in answer.text
         assert 'xmlUrl="https://a.example/feed"' in visitor.get("/sources.opml").text
 
+    def test_of_many_lines_that_are_refused_a_few_are_shown(self, store: SqliteStore, visitor: Visitor) -> None:
+        text = visitor.form("/sources/import", {"list": "not\n" * 2872}).text
+        assert text.count("url must be") == 20
+        assert "and 2,852 more lines" in text
+
 
 class TestOneSource:
     def test_it_explains_and_draws(self, filled: SqliteStore, visitor: Visitor) -> None:

@@ -164,11 +164,12 @@ class AddedOut(Record):
 
 
 class ImportedOut(Record):
-    """What became of a list."""
+    """What became of a list; of the lines that were refused the first thousand, and how many more there were."""
 
     added: int
     known: int
     refused: list[str]
+    refused_more: int = 0
 
 
 class ItemOut(Record):

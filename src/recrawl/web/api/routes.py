@@ -125,7 +125,8 @@ def _add_lists(routes: APIRouter, desk: Desk) -> None:
         """Take in a list: OPML, CSV with headings, or text with an address a line."""
         body = await request.body()
         result = await asyncio.to_thread(editing.take_list, desk, body)
-        return models.ImportedOut(added=result.added, known=result.known, refused=result.refused[:1000])
+        refused, more = result.refused[:1000], max(len(result.refused) - 1000, 0)
+        return models.ImportedOut(added=result.added, known=result.known, refused=refused, refused_more=more)
 
     @routes.get("/export", tags=["sources"], response_class=Response, responses={200: {"content": {"text/x-opml": {}}}})
     def give() -> Response:

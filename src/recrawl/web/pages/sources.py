@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
+from recrawl.crawl.listing import SHOWN
 from recrawl.errors import ParameterError
 from recrawl.web import asking, editing
 from recrawl.web.desk import Desk
@@ -63,7 +64,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             result = editing.take_list(desk, request.state.form.get("list", "").encode("utf-8", "replace"))
         except ParameterError as error:
             return listing(request, 422, str(error))
-        return pages.page(request, "imported.html.j2", result=result)
+        return pages.page(request, "imported.html.j2", result=result, shown=SHOWN)
 
     @routes.get("/sources.opml")
     def give() -> Response:
