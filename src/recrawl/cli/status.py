@@ -115,10 +115,10 @@ def _next(each: Seen) -> dict[str, Any]:
 
 def _hosts(store: Store, crawls: Sequence[Crawl]) -> dict[str, Any]:
     """The slowest hosts and those that fail, by the crawls of the last day."""
-    from recrawl.crawl.urls import origin
+    from recrawl.crawl.politeness import authority_of
 
     sources = store.sources(ids=list({crawl.source for crawl in crawls}))
-    known = {each.id: origin(each.url).partition("://")[2] or each.url for each in sources}
+    known = {each.id: authority_of(each.url) or each.url for each in sources}
     by_host: dict[str, list[Crawl]] = defaultdict(list)
     for crawl in crawls:
         if crawl.source in known:

@@ -17,7 +17,7 @@ from lxml import etree
 
 from recrawl.crawl import decoding
 from recrawl.crawl.findings import UnreadableError
-from recrawl.crawl.text import TITLE_CHARACTERS, clean
+from recrawl.crawl.text import TITLE_CHARACTERS, clean, visible
 from recrawl.store.base import Source
 
 MOST_TAGS = 20
@@ -80,9 +80,10 @@ def write_opml(sources: Iterable[Source], title: str = "recrawl") -> bytes:
     folders: dict[tuple[str, ...], Any] = {(): etree.SubElement(root, "body")}
     for source in sources:
         folder = _folder(folders, tuple(clean(tag, TAG_CHARACTERS) for tag in source.tags))
-        name = clean(source.title, TITLE_CHARACTERS) or source.url
+        url = visible(source.url)  # XML has no place for what is left out: a key of a scheduler is any text
+        name = clean(source.title, TITLE_CHARACTERS) or url
         kind = _KINDS.get(source.kind, source.kind)
-        etree.SubElement(folder, "outline", type=kind, text=name, title=name, xmlUrl=source.url)
+        etree.SubElement(folder, "outline", type=kind, text=name, title=name, xmlUrl=url)
     return bytes(etree.tostring(root, xml_declaration=True, encoding="utf-8", pretty_print=True))
 
 

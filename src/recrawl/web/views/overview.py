@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from recrawl.answers import in_order
+from recrawl.crawl.politeness import authority_of
 from recrawl.store.base import Crawl, Price, Totals
 from recrawl.web.desk import LONG_S, SHORT_S, Desk
 from recrawl.web.views.catalogue import Row, row
@@ -124,8 +124,5 @@ def _line(host: str, crawls: list[Crawl]) -> HostLine:
 
 
 def host_of(url: str) -> str:
-    """For people to read: host and port."""
-    try:
-        return urlsplit(url).netloc.rpartition("@")[2] or url
-    except ValueError:
-        return url
+    """For people to read: host and port; what is no address as it is."""
+    return authority_of(url) or url
