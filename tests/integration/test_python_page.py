@@ -10,9 +10,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import aiohttp
+import pytest
 from aiohttp import web
 
+from recrawl import Scheduler
+from recrawl.clock import ManualClock
 from recrawl.store.opening import open_store
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
@@ -76,6 +81,37 @@ def test_as_it_stands_it_fetches_every_page(tmp_path: Path) -> None:
     with open_store(tmp_path / "pages.db") as store:
         assert len(store.sources()) == 4
         assert "first" in {crawl.outcome for crawl in store.crawls()}
+
+
+@pytest.mark.parametrize("address", ["http://a..b/", "row 17"])
+def test_an_address_that_is_none_is_reported_as_a_failure(tmp_path: Path, address: str) -> None:
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(program(), str(PAGE), "exec"), names)
+
+    async def once() -> None:
+        clock = ManualClock()
+        with Scheduler(tmp_path / "pages.db", clock=clock) as scheduler:
+            scheduler.add(address)
+            clock.advance(1.0)
+            assert scheduler.due() == [address]
+            async with aiohttp.ClientSession() as session:
+                await names["fetch"](session, scheduler, address)
+
+    asyncio.run(once())
+    with open_store(tmp_path / "pages.db") as store:
+        (crawl,) = store.crawls()
+    assert crawl.outcome == "failed"
+    assert crawl.error
+
+
+def test_without_addresses_it_says_so_and_ends(tmp_path: Path) -> None:
+    (tmp_path / "fetcher.py").write_text(program(), encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "fetcher.py"], cwd=tmp_path, capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+    assert ended.returncode != 0
+    assert "usage: python fetcher.py ADDRESS" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_it_learns_from_what_it_fetches(tmp_path: Path) -> None:
