@@ -150,7 +150,7 @@ class LearnedWhittle(RankedPolicy):
         """Forget everything; see :meth:`Policy.start`. `targets` may be 0."""
         targets, self.now, numbers = asking.beginning(targets, now, sources, groups, labels)
         self.random = np.random.default_rng(self.seed)
-        self.tick, self.asked = 0.0, -math.inf
+        self.tick, self.asked, self.asked_before = 0.0, -math.inf, -math.inf
         self.grouped = numbers is not None
         self.group_held_until: dict[int, float] = {}
         self.group_free: FloatArray = np.empty(0)
@@ -305,7 +305,7 @@ class LearnedWhittle(RankedPolicy):
                 self._rouse_all()
         if now < self.asked:  # what a later hour said of those asleep need not hold in an earlier one
             self._rouse_all()
-        self.asked, self.now = now, max(self.now, now)
+        self.asked_before, self.asked, self.now = self.asked, now, max(self.now, now)
 
     def _pick(self, now: float, budget: float) -> IntArray:
         cost, newcomers = self.desk.cost, self.newcomers
@@ -346,7 +346,7 @@ class LearnedWhittle(RankedPolicy):
                 break
             self._rouse_all()
         if end > -math.inf:
-            self._follow_price(lowest)
+            self._follow_price(lowest, self._just_freed(chosen))
         self._let_sleep(len(ids), free, scores, now, len(chosen))
         return chosen
 
@@ -397,9 +397,18 @@ class LearnedWhittle(RankedPolicy):
         self.awake.rouse_all(np.flatnonzero(desk.visited[:end] & ~desk.removed[:end]))
         self.restless = 0
 
-    def _follow_price(self, lowest: float) -> None:
-        if 0.0 < lowest < OVERDUE:
-            self.price = self.price + SMOOTHING * (lowest - self.price) if math.isfinite(self.price) else lowest
+    def _just_freed(self, chosen: IntArray) -> bool:
+        """Whether all of these were held until now: then each was worth more than the price, and none tells it."""
+        held = self.desk.held_until[chosen]
+        if self.grouped:
+            held = np.maximum(held, self.group_free[self.desk.group[chosen]])
+        return bool((held > self.asked_before).all())
+
+    def _follow_price(self, lowest: float, at_most: bool) -> None:
+        """The last token bought a source of this index; with `at_most` the price is known to be no higher."""
+        if not 0.0 < lowest < OVERDUE or (at_most and lowest > self.price):
+            return
+        self.price = self.price + SMOOTHING * (lowest - self.price) if math.isfinite(self.price) else lowest
 
     # -- learning
 
