@@ -105,7 +105,29 @@ def test_nor_of_what_names_a_document(path: str) -> None:
 
 def test_nor_of_a_private_address_that_is_not_allowed() -> None:
     site, said = added({"/": page("/atom.xml")}, private=False)
-    assert (site.asked, said) == ([], "added: 1 SITE/\n")
+    assert site.asked == []
+    assert said.splitlines() == [
+        "added: 1 SITE/",
+        "  not looked at: 127.0.0.1 is a loopback address (--allow-private looks)",
+    ]
+    assert "not looked at" not in added({}, "/feed.xml", private=False)[1]
+    assert "not looked at" not in added({}, "/page", "--as-is", private=False)[1]
+
+
+def test_allow_private_looks_also_at_one_that_was_added_without() -> None:
+    site, out = Site({"/": page("/atom.xml"), "/atom.xml": FEED}), io.StringIO()
+
+    async def go() -> str:
+        async with serving(site.answer) as home:  # type: ignore[arg-type]
+            with contextlib.redirect_stdout(out):
+                for more in ([], ["--allow-private"]):
+                    assert await asyncio.to_thread(run, ["add", home, *more]) == 0
+            return out.getvalue().replace(home, "SITE")
+
+    assert asyncio.run(go()).splitlines()[2:] == [
+        "added: 2 SITE/atom.xml (the feed of SITE/)",
+        "  SITE/ is there too: if the feed is enough, `recrawl remove 1`",
+    ]
 
 
 def test_robots_txt_is_obeyed_and_what_cannot_be_looked_at_is_taken_as_it_is() -> None:

@@ -23,8 +23,9 @@ PAGES = {"kind", "select", "digest", "ignore", "ignore_text", "ignore_noise"}
 @source_options
 @click.option("--update", is_flag=True, help="Also change sources that are there already to what is given here.")
 @click.option("--as-is", is_flag=True, help="Take the addresses as they are: do not look for feeds and sitemaps.")
+@click.option("--allow-private", is_flag=True, default=None, help="Look at private networks and this machine too.")
 @store_options
-def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> int:
+def command(urls: tuple[str, ...], update: bool, as_is: bool, allow_private: bool | None, **given: Any) -> int:
     """Add sources to the catalogue by their addresses. A missing https:// is understood.
 
     The address of a site is looked at once: the feed it advertises is added in its place, or its sitemap, and what was
@@ -34,14 +35,21 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> i
     from recrawl.cli.catalogue import complain, take_in
     from recrawl.crawl.listing import Entry
 
-    fields, config = described(given), settings()
+    fields, config = described(given), settings({"fetch.allow_private": allow_private})
+    looks = not as_is and not PAGES.intersection(fields)
     with opened_store(config, create=True) as store:
-        found = {} if as_is or PAGES.intersection(fields) else _looked_at(store, config, urls, fields)
+        found = _looked_at(store, config, urls, fields, bool(allow_private)) if looks else {}
         entries = [Entry(place, _taken(url, found)) for place, url in enumerate(urls, 1)]
         taken = take_in(store, entries, fields, update)
+        beside = {look.url: store.source(asked) for asked, look in found.items() if look.url != asked}
     from_where = {look.url: (asked, look) for asked, look in found.items()}
     for source in taken.added:
-        click.echo(f"added: {source.id} {source.url}{_words(source.url, from_where)}")
+        not_looked_at = _not_looked_at(source.url, config) if looks else ""
+        click.echo(f"added: {source.id} {source.url}{_words(source.url, from_where)}{not_looked_at}")
+        page = beside.get(source.url)
+        if page is not None:
+            kind = found[page.url].kind
+            click.echo(f"  {page.url} is there too: if the {kind} is enough, `recrawl remove {page.id}`")
     for source in taken.known:
         verb = "updated" if update else "already there"
         click.echo(f"{verb}: {source.id} {source.url}{_words(source.url, from_where)}")
@@ -50,8 +58,13 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, **given: Any) -> i
     return complain(taken, numbered=False)
 
 
-def _looked_at(store: Store, config: Config, urls: Sequence[str], fields: Mapping[str, Any]) -> dict[str, Look]:
-    """What the addresses of sites lead to, by the addresses; those that are there already are not looked at."""
+def _looked_at(
+    store: Store, config: Config, urls: Sequence[str], fields: Mapping[str, Any], private: bool
+) -> dict[str, Look]:
+    """What the addresses of sites lead to, by the addresses.
+
+    Those that are there already are not looked at, but for private ones where `private` says that they may be now.
+    """
     from recrawl.crawl.site_address import is_worth_a_look
     from recrawl.crawl.urls import normalise
     from recrawl.errors import ParameterError
@@ -62,13 +75,27 @@ def _looked_at(store: Store, config: Config, urls: Sequence[str], fields: Mappin
             address = normalise(url)
         except ParameterError:
             continue
-        if is_worth_a_look(address, config.fetch.allow_private) and store.source(address) is None:
+        if not is_worth_a_look(address, config.fetch.allow_private):
+            continue
+        if store.source(address) is None or (private and not is_worth_a_look(address, allow_private=False)):
             wanted.append(address)
     if not wanted:
         return {}
     from recrawl.crawl.site_look import look
 
     return look(wanted, config, store.robots, fields.get("headers"), fields.get("robots"))
+
+
+def _not_looked_at(url: str, config: Config) -> str:
+    """Said behind an address that would have been looked at, were it not private."""
+    from recrawl.crawl.addresses import host_refusal
+    from recrawl.crawl.site_address import is_worth_a_look
+    from recrawl.crawl.urls import host
+
+    if config.fetch.allow_private or not is_worth_a_look(url, allow_private=True):
+        return ""
+    reason = host_refusal(host(url))
+    return f"\n  not looked at: {host(url)} is {reason} (--allow-private looks)" if reason else ""
 
 
 def _taken(url: str, found: Mapping[str, Look]) -> str:

@@ -128,7 +128,8 @@ class _Looker:
         response = delivery.response
         if response is None or response.status >= 400:
             why = delivery.refused or delivery.error or (f"HTTP status {response.status}" if response else "no answer")
-            return why, delivery.final_url
+            way_out = "; --allow-private looks" if delivery.reason == "address" else ""
+            return why + way_out, delivery.final_url
         document = Document(
             url=delivery.final_url,
             body=response.body,
