@@ -30,7 +30,7 @@ from recrawl.crawl.duties import FIRST_S
 from recrawl.crawl.explanation import Explanation, circumstances, explain
 from recrawl.crawl.intents import Intent
 from recrawl.crawl.key_terms import checked_terms, key_source, key_text
-from recrawl.crawl.politeness import Slots
+from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
 from recrawl.crawl.purse import Purse
 from recrawl.crawl.releasing import Release, last_release, released_since
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
@@ -129,7 +129,7 @@ class Scheduler:
         )
         self._write_every_s = parse_duration("write_every", write_every)
         make_policy(self._config)  # its options are checked before anybody's store is touched
-        self._purse = Purse(make_budget(self._config), self.clock)
+        budgeted = make_budget(self._config)
         self._lock, self._writing = threading.RLock(), threading.Lock()
         """The first for everything but the store, so that writing may go on in another thread; the second for that."""
         self._closed = False
@@ -138,6 +138,7 @@ class Scheduler:
             self._store.claim(owner(), self.clock.now())
             try:
                 self._begin(self.clock.now())
+                self._purse = Purse(budgeted, self.clock)  # last: nothing is saved up while all this is made
             except BaseException:
                 self._store.release()
                 raise
@@ -288,6 +289,8 @@ class Scheduler:
             waiting=decider.newcomers() if progress.last is None else 0,
             budget=self._purse.per_second,
         )
+        if key in self._flying:
+            around = msgspec.structs.replace(around, in_flight=True)
         standing = decider.ranking().standing(progress, now, around.price)
         return explain(source, progress, now, around, standing, self._store.crawls(source=source.id, limit=EXPLAINED))
 
@@ -358,15 +361,15 @@ class Scheduler:
         return True
 
     @_locked
-    def heed(self, key: str, status: int, retry_after: str | None = None) -> float:
+    def heed(self, key: str, status: int, retry_after: str | float | None = None) -> float:
         """Tell the status of an answer from the host of a key (with `scope="url"`: of the key itself).
 
-        After 429, 503 and 403 it is left alone for as long as the Retry-After header asks, a week at most; after a 429
-        without one, and once several of its keys in a row have failed (5xx), for a back-off that doubles. Seconds for
-        which it is held, 0 if it is not. Hosts no key belongs to are not looked at.
+        After 429, 503 and 403 it is left alone for as long as the Retry-After header (its text, or seconds) asks, a
+        week at most; after a 429 without one, and once several of its keys in a row have failed (5xx), for a back-off
+        that doubles. Seconds for which it is held, 0 if it is not. Hosts no key belongs to are not looked at.
         """
         status = whole("status", status, low=100, high=999)
-        asked = None if retry_after is None else text("retry_after", retry_after, "the text of a header, or None")
+        asked = None if retry_after is None else _header(retry_after)
         if not self._decider.visits_host(key_text(key)):
             return 0.0
         now, scope = self.clock.now(), self._slots.key_of(key)
@@ -421,6 +424,8 @@ class Scheduler:
         told = Report.told(
             changed=changed, digest=digest, published=published, new=new, listed=listed, hold=hold, answer=answer
         )
+        if failure is not None:
+            failure.require_nothing_brought(told)
         crawl = self._take(key_text(key), failure or told)
         if self.clock.now() - self._waiting_since >= self._write_every_s:
             self.flush()
@@ -580,6 +585,14 @@ def _a_clock(clock: Any) -> Clock:
         raise ParameterError("clock", "a clock with now(), such as recrawl.clock.SystemClock()", shown(clock))
     found: Clock = clock
     return found
+
+
+def _header(retry_after: Any) -> str:
+    """A Retry-After header as a server would write it."""
+    expected = "the text of a header, a number of seconds >= 0, or None"
+    if isinstance(retry_after, str):
+        return text("retry_after", retry_after, expected)
+    return str(math.ceil(min(number("retry_after", retry_after, expected), 2.0 * MAX_RETRY_AFTER_S)))
 
 
 def _opened(store: Any) -> Store:

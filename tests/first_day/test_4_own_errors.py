@@ -60,6 +60,7 @@ WRONG_CALLS: list[tuple[str, Callable[[recrawl.Scheduler], object], str]] = [
     ("published", lambda s: s.report("a", published=["today"]), "a datetime"),  # type: ignore[list-item]
     ("published", lambda s: s.report("a", published=NOW), "a list"),  # type: ignore[arg-type]
     ("listed", lambda s: s.report("a", listed=["guid"]), "a pair"),  # type: ignore[list-item]
+    ("listed", lambda s: s.report("a", listed=[(1, None)]), "a name that is text"),  # type: ignore[list-item]
     ("listed", lambda s: s.report("a", listed=[("guid", math.inf)]), "Unix seconds"),
     ("hold", lambda s: s.report("a", hold="a while"), "6h"),
     ("digest", lambda s: s.report("a", digest=b"1"), "text"),  # type: ignore[arg-type]
@@ -69,7 +70,9 @@ WRONG_CALLS: list[tuple[str, Callable[[recrawl.Scheduler], object], str]] = [
     ("requests", lambda s: s.wait_s(math.nan), "a finite number"),
     ("requests", lambda s: s.spend(-1), ">= 0"),
     ("status", lambda s: s.heed("a", "busy"), "whole"),  # type: ignore[arg-type]
-    ("retry_after", lambda s: s.heed("a", 503, 120), "text of a header"),  # type: ignore[arg-type]
+    ("retry_after", lambda s: s.heed("a", 503, b"120"), "text of a header"),  # type: ignore[arg-type]
+    ("retry_after", lambda s: s.heed("a", 503, -1), "seconds"),
+    ("retry_after", lambda s: s.heed("a", 503, True), "seconds"),
 ]
 
 

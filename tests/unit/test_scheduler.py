@@ -24,6 +24,7 @@ from recrawl.errors import ConfigError, ContractError, ParameterError, StoreErro
 from recrawl.scheduler import Scheduler
 from recrawl.store.base import Batch, Hold, Progress
 from recrawl.store.opening import open_store
+from recrawl.wiring import make_decider
 
 KEYS = ["https://a.example/1", "https://a.example/2", "https://b.example/1", "c"]
 
@@ -824,3 +825,58 @@ def test_several_threads_may_ask_and_report(make: Make, clock: ManualClock) -> N
     assert trouble == []
     assert sorted(handed) == sorted(f"k{number}" for number in range(400))
     assert (scheduler.in_flight, scheduler.unwritten) == (0, 0)
+
+
+class TestWhatACallerMayExpect:
+    def test_nothing_is_saved_up_while_it_is_made_however_long_that_takes(
+        self, make: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def slow(*args: Any) -> Any:
+            clock.advance(5.0)
+            return make_decider(*args)
+
+        monkeypatch.setattr("recrawl.scheduler.make_decider", slow)
+        scheduler = make(budget="20/s")
+        scheduler.add("a")
+        assert scheduler.due() == []
+        clock.advance(0.0625)
+        assert scheduler.due() == ["a"]
+
+    def test_a_key_in_flight_waits_for_its_report(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        clock.advance(1.0)
+        assert scheduler.due() == ["a"]
+        found = scheduler.explain("a")
+        assert found.why == "Handed out: it waits for its report."
+        assert math.isnan(found.due)
+        scheduler.release("a")
+        assert "Never fetched yet" in scheduler.explain("a").why
+
+    @pytest.mark.parametrize("failure", ["failed", "refused", "gone"])
+    @pytest.mark.parametrize(
+        "brought", [{"changed": True}, {"digest": "x"}, {"published": [1.0]}, {"new": 1}, {"listed": [("x", None)]}]
+    )
+    def test_a_failure_that_brought_something_is_refused(
+        self, make: Make, clock: ManualClock, failure: str, brought: dict[str, Any]
+    ) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        clock.advance(1.0)
+        scheduler.due()
+        with pytest.raises(ParameterError, match=f"{next(iter(brought))} must be left out with {failure}=True"):
+            scheduler.report("a", **brought, **{failure: True})
+        assert scheduler.in_flight == 1
+        kinds: dict[str, Any] = {"failed": True, failure: True}
+        assert scheduler.report("a", **kinds, changed=None, published=[], new=0).outcome in ("failed", "refused")
+
+    @pytest.mark.parametrize("asked", [120, 119.5, np.int64(120), "120"])
+    def test_a_wait_may_be_a_number(self, make: Make, asked: Any) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        assert scheduler.heed("a", 429, asked) == 120.0
+
+    def test_a_wait_without_end_is_a_week(self, make: Make) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        assert scheduler.heed("a", 429, 1e300) == 7 * 86400.0

@@ -53,6 +53,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
         quiet_hours, active_hours: those of the settings in which nothing is fetched, and its own in which it may be
         importance: what counts where its tags say something; None for its own
         objective: what a fetch is worth
+        in_flight: it is handed out, and nobody has said yet what that brought
     """
 
     price: float = math.nan
@@ -69,6 +70,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     active_hours: tuple[QuietHours, ...] = ()
     importance: float | None = None
     objective: str = "ephemeral"
+    in_flight: bool = False
 
 
 def circumstances(
@@ -298,6 +300,8 @@ def _due(found: Explanation, standing: Standing, asked: bool, now: float, around
     held = max((each.until for each in found.held_back), default=0.0)
     if math.isinf(held):
         return math.inf
+    if around.in_flight:
+        return math.nan
     if asked:
         return max(now, held)
     if found.last is None:
@@ -327,6 +331,8 @@ def _why(found: Explanation, asked: bool, now: float, around: Circumstances) -> 
         return f"Retired and not fetched again: {found.note or 'its server says it is gone'}."
     if found.state == "paused":
         return "Paused by its owner: it is not fetched until it is resumed."
+    if around.in_flight:
+        return "Handed out: it waits for its report."
     hold = found.held_back[0] if found.held_back and found.held_back[0].until >= found.due - SOON_S else None
     if hold is not None:
         return f"Held for {show_duration(hold.until - now)}: {hold.reason}{_otherwise(found, now)}."

@@ -106,8 +106,10 @@ class Report:
 def _named_times(listed: Any) -> list[tuple[str, float | None]]:
     named: list[tuple[str, float | None]] = []
     for place, pair in enumerate(several("listed", listed, PAIRS)):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ParameterError("listed", "a pair of name and time", shown(pair), (place,))
+        if not isinstance(pair[0], str):
+            raise ParameterError("listed", "a name that is text, and a time", shown(pair), (place,))
         named.append((pair[0], None if pair[1] is None else moment("listed", pair[1], (place,))))
     return named
 
@@ -143,6 +145,14 @@ class Failure:
         return cls(
             error=reason or "the fetch failed", refused=said[1], gone=said[2], hold_s=hold_s, answer=_an_answer(answer)
         )
+
+    def require_nothing_brought(self, told: Report) -> None:
+        """ParameterError if the same fetch is said to have brought something."""
+        word = "gone" if self.gone else "refused" if self.refused else "failed"
+        for name in ("changed", "digest", "published", "new", "listed"):
+            if brought := getattr(told, name):
+                expected = f"left out with {word}=True, which says that nothing was brought"
+                raise ParameterError(name, expected, shown(brought))
 
 
 @dataclass(slots=True)
