@@ -22,6 +22,7 @@ from recrawl.crawl.politeness import Slots
 from recrawl.crawl.ranking import Ranking
 from recrawl.crawl.settings_note import budget_told, in_force
 from recrawl.crawl.whatif import Catalogue, believed, unbounded
+from recrawl.crawl.wishes import made_in_vain, was_in_vain
 from recrawl.errors import StoreVersionError
 from recrawl.store.base import Hold, Price, Progress, Source, Store
 
@@ -152,10 +153,11 @@ def seen(store: Store, at: Situation, sources: Sequence[Source], now: float) -> 
         here = [source for source in some if source.id in progress]  # others may have been removed meanwhile
         known = [progress[source.id] for source in here]
         standings = at.ranking(here, known, now).standings(known, now, at.price)
-        found += [
-            Seen(source, each, explain(source, each, now, at.around(source, each, now), standings[source.id]))
-            for source, each in zip(here, known, strict=True)
-        ]
+        made = set(made_in_vain(store, zip(here, known, strict=True), now, at.config.retention.crawls_s))
+        for source, each in zip(here, known, strict=True):
+            around, standing = at.around(source, each, now), standings[source.id]
+            why = explain(source, each, now, around, standing, in_vain=source.id in made)
+            found.append(Seen(source, each, why))
     return found
 
 
@@ -163,7 +165,9 @@ def explained(store: Store, at: Situation, source: Source, progress: Progress, n
     """All there is to say of one source."""
     around = at.around(source, progress, now)
     standing = at.ranking([source], [progress], now).standing(progress, now, at.price)
-    return explain(source, progress, now, around, standing, store.crawls(source=source.id, limit=EXPLAINED))
+    crawls = store.crawls(source=source.id, limit=EXPLAINED)
+    in_vain = was_in_vain(store, source, progress, now, at.config.retention.crawls_s)
+    return explain(source, progress, now, around, standing, crawls, in_vain)
 
 
 def in_order(

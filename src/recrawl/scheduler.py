@@ -292,7 +292,8 @@ class Scheduler:
         if key in self._flying:
             around = msgspec.structs.replace(around, in_flight=True)
         standing = decider.ranking().standing(progress, now, around.price)
-        return explain(source, progress, now, around, standing, self._store.crawls(source=source.id, limit=EXPLAINED))
+        crawls = self._store.crawls(source=source.id, limit=EXPLAINED)
+        return explain(source, progress, now, around, standing, crawls, in_vain=not decider.is_wished(number))
 
     def __len__(self) -> int:
         return len(self._decider)

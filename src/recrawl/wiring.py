@@ -32,6 +32,7 @@ from recrawl.crawl.releasing import last_release
 from recrawl.crawl.robots import RobotsCache
 from recrawl.crawl.settings_note import leave_settings
 from recrawl.crawl.transport import Transport
+from recrawl.crawl.wishes import made_in_vain
 from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.policies.remembering import Memory
 from recrawl.policies.split import Split
@@ -67,6 +68,7 @@ def make_decider(config: Config, store: Store, slots: Slots, now: float, split: 
         if isinstance(policy, LearnedWhittle):  # the others are not compiled
             prepare(policy, now, store.count())
     decider.load(store.sources(), store.progress(), store.shared(), now)
+    decider.grant(made_in_vain(store, decider.wishes(), now, decider.terms.log_s))
     if lifted := decider.drain_lifted():
         store.commit(Batch(progress=lifted))
     _say_what_is_not_used(decider.memory)

@@ -291,7 +291,7 @@ class Decider:
             chosen = self.policy.choose(now, tokens)
             if not self._standing.any_hours:
                 return chosen
-            closed = [n for n in chosen.tolist() if self._standing.opens(n, now) > now and not self._wished(n)]
+            closed = [n for n in chosen.tolist() if self._standing.opens(n, now) > now and not self.is_wished(n)]
             if not closed:
                 return chosen
             together = set().union(*map(self._standing.sharing, closed)).difference(self._flying)
@@ -583,12 +583,22 @@ class Decider:
 
         With a fixed interval it goes before all others once that is over, and is held until then.
         """
-        return AT_ONCE_S if self._wished(number) else options.interval or options.max_age or math.nan
+        return AT_ONCE_S if self.is_wished(number) else options.interval or options.max_age or math.nan
 
-    def _wished(self, number: int) -> bool:
-        """Whether its owner asked for a crawl that has not been made yet."""
+    def is_wished(self, number: int) -> bool:
+        """Whether its owner asked for a crawl that has not been made yet; by the policy's number."""
         wanted = self._wanted.get(number, 0.0)
         return wanted > self._granted.get(number, 0.0) and not self._roster.last(number) >= wanted
+
+    def wishes(self) -> list[tuple[Source, Progress]]:
+        """Sources whose owners asked for crawls that have not been made yet, as far as is known here."""
+        return [(self._roster.source(n), self._roster.progress(n)) for n in self._wanted if self.is_wished(n)]
+
+    def grant(self, ids: Iterable[int]) -> None:
+        """Others have made the crawls that were asked for of sources, by the store's ids."""
+        numbers = [self._roster.numbers[id] for id in ids if id in self._roster.numbers]
+        self._grant(numbers)
+        self._hold_back(np.array([n for n in numbers if n not in self._flying], np.int64))
 
     def _grant(self, numbers: list[int]) -> None:
         """Crawls that were asked for have been made, whatever came of them."""
@@ -636,7 +646,7 @@ class Decider:
 
         The least interval counts over restarts too.
         """
-        if self._wished(number):
+        if self.is_wished(number):
             return 0.0
         floor = self._roster.last(number) + max(self.terms.min_interval_s, self._standing.interval_s(number))
         until = max(self._roster.held_until(number), 0.0 if math.isnan(floor) else floor)

@@ -45,6 +45,7 @@ def make_terms(config: Config) -> Terms:
         discovery=config.discovery,
         defaults=Defaults.of(config),
         causes=Causes.of(config),
+        log_s=config.retention.crawls_s,
     )
 
 

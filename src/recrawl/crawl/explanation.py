@@ -20,6 +20,7 @@ import msgspec
 from recrawl.config import Config, QuietHours, active_from, effective, quiet_until
 from recrawl.crawl.pace import DAY_S, arrivals_per_s, first_wait, pace_in_words, stated_pace
 from recrawl.crawl.ranking import UNPRICED, Standing
+from recrawl.crawl.wishes import is_asked
 from recrawl.kernels.intervals import lognormal_interval
 from recrawl.store.base import Crawl, Hold, Progress, Source
 from recrawl.units import show_duration
@@ -170,14 +171,18 @@ def explain(
     around: Circumstances,
     standing: Standing,
     crawls: Sequence[Crawl] = (),
+    in_vain: bool = False,
 ) -> Explanation:
-    """Why and when `source` will be fetched, seen at `now` (Unix seconds), from where it stands in the ranking."""
+    """Why and when `source` will be fetched, seen at `now` (Unix seconds), from where it stands in the ranking.
+
+    `in_vain` says that the crawl its owner asked for was made, and brought nothing.
+    """
     value_low, value_high = lognormal_interval(standing.value, standing.value_sd)
     rate_low, rate_high = lognormal_interval(standing.rate, standing.rate_sd)
     max_age = standing.reasons.get("max_age_s", source.max_age or around.max_age_s)
     last = math.nan if progress.last is None else progress.last
     per_day = _per_day(standing, around.objective)
-    asked = source.wanted > (progress.last or 0.0)
+    asked = is_asked(source, progress) and not in_vain
     found = Explanation(
         id=source.id,
         url=source.url,

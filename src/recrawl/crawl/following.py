@@ -10,6 +10,7 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.crawl.clerk import Clerk
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.wishes import made_in_vain
 from recrawl.errors import StoreError
 from recrawl.store.base import Batch, Hold, Progress, Source, Store
 
@@ -80,16 +81,22 @@ class Follower:
         fresh = [source.id for source in edited if self._is_new(source)]
         now = self._clock.now()
         progress, holds = await self._clerk.ask(lambda store: _past(store, fresh, now))
+        asked = [(each, progress[each.id]) for each in edited if each.id in progress]
+        log_s = self._decider.terms.log_s
+        in_vain = await self._clerk.ask(lambda store: set(made_in_vain(store, asked, now, log_s)))
         self._revision, self._postponed = revision, postponed
-        await self._admit(edited, progress, holds)
+        await self._admit(edited, progress, holds, in_vain)
 
-    async def _admit(self, edited: list[Source], progress: dict[int, Progress], holds: list[Hold]) -> None:
+    async def _admit(
+        self, edited: list[Source], progress: dict[int, Progress], holds: list[Hold], in_vain: set[int]
+    ) -> None:
         """In portions, so that others get on meanwhile; first those whose past tells of their host's."""
         edited = sorted(edited, key=lambda source: not _has_past(progress.get(source.id)))
         for start in range(0, len(edited), PORTION):
             portion = edited[start : start + PORTION]
             past = [progress.pop(source.id) for source in portion if source.id in progress]
             self._decider.admit(portion, self._clock.now(), past, holds)
+            self._decider.grant(each.id for each in portion if each.id in in_vain)
             self._told()
             if lifted := self._decider.drain_lifted():
                 await self._clerk.commit(Batch(progress=lifted))

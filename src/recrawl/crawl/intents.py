@@ -5,6 +5,7 @@ Plain records between the decider, which knows no network, and the pipeline, whi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -34,6 +35,7 @@ class Terms:
         discovery: how many sources may be found
         defaults: what counts for sources that say nothing themselves
         causes: what of the settings holds rest on
+        log_s: how far back the crawl log reaches
     """
 
     half_life_s: float = 12 * 3600.0
@@ -47,6 +49,7 @@ class Terms:
     discovery: Discovery = field(default_factory=Discovery)
     defaults: Defaults = field(default_factory=Defaults)
     causes: Causes = field(default_factory=Causes)
+    log_s: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 from pathlib import Path
 
 import msgspec
 
-from recrawl import wiring
-from recrawl.config import Config, Politeness
+from recrawl import answers, wiring
+from recrawl.clock import ManualClock
+from recrawl.config import Config, Politeness, Retention
+from recrawl.crawl.clerk import Clerk
 from recrawl.crawl.courier import Delivery
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.deciding import new_decider
+from recrawl.crawl.following import Follower
 from recrawl.crawl.intents import Visit
 from recrawl.crawl.politeness import Slots
-from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
+from recrawl.crawl.tally import Tally
+from recrawl.store.base import Batch, Crawl, Item, Keep, Progress, Settlement, Source
 from recrawl.store.sqlite import SqliteStore
 
 NOW = 1_700_000_000.0
@@ -74,6 +80,74 @@ def test_a_wish_survives_a_restart(tmp_path: Path) -> None:
     assert source is not None
     store.edit([msgspec.structs.replace(source, wanted=NOW)])
     assert [intent.source.id for intent in decider_over(store, NOW).choose(NOW + 1, 1.0)] == [1]
+
+
+def tried_in_vain(path: Path, wanted: float = NOW, tried: float = NOW + 2) -> SqliteStore:
+    """A store in which a crawl of the first source was asked for, and failed; it is held for a day."""
+    store = filled(path)
+    source = store.source(1)
+    assert source is not None
+    store.edit([msgspec.structs.replace(source, wanted=wanted)])
+    crawl = Crawl(source=1, at=tried, outcome="failed", status=503, error="HTTP status 503")
+    (progress,) = store.progress([1])
+    progress.failures, progress.held_until, progress.held_by = 1, NOW + 86400.0, "HTTP status 503"
+    store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress)]))
+    return store
+
+
+def chosen(decider: Decider, now: float) -> set[int]:
+    return {intent.source.id for intent in decider.choose(now, 100.0)}
+
+
+def test_a_wish_that_was_granted_in_vain_is_granted_over_a_restart(tmp_path: Path) -> None:
+    decider = decider_over(tried_in_vain(tmp_path), NOW + 10)
+    assert 1 not in chosen(decider, NOW + 11)
+
+
+def test_a_wish_from_after_the_failure_is_open_over_a_restart(tmp_path: Path) -> None:
+    decider = decider_over(tried_in_vain(tmp_path, wanted=NOW + 5), NOW + 10)
+    assert 1 in chosen(decider, NOW + 11)
+
+
+def test_a_wish_in_vain_from_before_the_log_is_not_granted_again(tmp_path: Path) -> None:
+    store = tried_in_vain(tmp_path)
+    config = Config(retention=Retention(crawls="1h"))
+    store.vacuum(Keep.of(config.retention), NOW + 7200.0)
+    assert not store.crawls(source=1)
+    slots = Slots(config.politeness, 0.0, random.Random(0))
+    assert 1 not in chosen(wiring.make_decider(config, store, slots, NOW + 7200.0), NOW + 7201.0)
+    source = store.source(1)
+    assert source is not None
+    store.edit([msgspec.structs.replace(source, wanted=NOW + 7200.0)])
+    assert 1 in chosen(wiring.make_decider(config, store, slots, NOW + 7202.0), NOW + 7203.0)
+
+
+def test_a_wish_granted_in_vain_by_another_crawler_is_granted(tmp_path: Path) -> None:
+    """A source that comes from a crawler that tried it, as between the shards of a fleet."""
+    store, clock = tried_in_vain(tmp_path), ManualClock(NOW + 10)
+    config = Config(politeness=Politeness(delay="0s", min_interval="0s"))
+    decider = new_decider(config, Slots(config.politeness, 0.0, random.Random(0)))
+    decider.load([], [], None, NOW)
+
+    async def follow() -> None:
+        clerk = Clerk(store, clock, Tally(), asyncio.Event())
+        await Follower(decider, clerk, clock, revision=0, under_way=(), told=lambda: None).refresh()
+        clerk.close()
+
+    asyncio.run(follow())
+    assert len(decider) == 3
+    assert 1 not in chosen(decider, NOW + 11)
+
+
+def test_nobody_says_that_a_wish_is_open_which_was_granted_in_vain(tmp_path: Path) -> None:
+    store, now = tried_in_vain(tmp_path), NOW + 10
+    at = answers.situation(store, Config(), now)
+    source, (progress,) = store.source(1), store.progress([1])
+    assert source is not None
+    for found in (answers.explained(store, at, source, progress, now), answers.seen(store, at, [source], now)[0].found):
+        assert found.due == NOW + 86400.0
+        assert "somebody asked" not in found.why
+        assert [each.reason for each in found.held_back] == ["HTTP status 503"]
 
 
 def test_beliefs_are_written_into_the_log(tmp_path: Path) -> None:
