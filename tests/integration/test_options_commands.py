@@ -128,6 +128,17 @@ def test_a_tag_that_nobody_has_is_named_with_the_nearest(said):
     assert "which sources?" in said("tag", "--add", "x", status=2)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["sources", "sources --json", "changes", "changes 1", "items", "search word", "export", "whatif --budget 1/s"],
+)
+def test_commands_that_look_say_of_a_tag_that_there_is_none(said, command):
+    added(said, "a.example", more=["--tag", "News"])
+    words = command.split()
+    assert "no source has the tag 'newz'; did you mean 'News'?" in said(*words, "--tag", "newz", status=2)
+    said(*words, "--tag", " News ")
+
+
 def test_what_the_settings_say_of_a_tag_is_shown_of_its_sources(said):
     Path("recrawl.toml").write_text('[tags.news]\nimportance = 3\nhalf_life = "2h"\n')
     added(said, "a.example", more=["--tag", "news"])

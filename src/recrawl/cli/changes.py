@@ -40,12 +40,13 @@ def command(target: str | None, since: str | None, tag: str | None, limit: int |
     With a TARGET, show the states of that page alone. TARGET is an id, a URL, or a part of a URL or title that fits one
     source only.
     """
-    from recrawl.cli.targets import find_source
+    from recrawl.cli.targets import find_source, find_tag
     from recrawl.units import parse_duration
 
     now = time.time()
     start = None if since is None else now - parse_duration("--since", since)
     with opened_store(settings()) as store:
+        tag = None if tag is None else find_tag(store, tag)
         if target is None:
             found = store.items(kind="change", tag=tag, since=start, limit=limit or OF_ALL)
             _show_all(store, found, now, as_json)

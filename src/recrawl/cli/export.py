@@ -29,10 +29,13 @@ def command(file: Path, form: str | None, tag: str | None, with_headers: bool) -
 
     OPML has tags as folders, for feed readers. CSV has everything `recrawl import` can take back.
     """
+    from recrawl.cli.targets import find_tag
+
     form = form or {".csv": "csv", ".txt": "text"}.get(file.suffix.lower(), "opml")
     if with_headers and form != "csv":
         raise click.UsageError("--with-headers needs --format csv: OPML and text have no place for them")
     with opened_store(settings()) as store:
+        tag = None if tag is None else find_tag(store, tag)
         sources = store.sources(tag=tag)
     _write(file, _written(sources, form, with_headers), PRIVATE if with_headers else USUAL)
     if str(file) != "-":

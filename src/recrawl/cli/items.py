@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 @store_options
 def command(since: str | None, target: str | None, tag: str | None, limit: int, as_json: bool) -> None:
     """List what was found, the latest first: items of feeds and sitemaps, and changes of pages."""
-    from recrawl.cli.targets import find_source
+    from recrawl.cli.targets import find_source, find_tag
     from recrawl.units import parse_duration
 
     now = time.time()
     start = None if since is None else now - parse_duration("--since", since)
     with opened_store(settings()) as store:
+        tag = None if tag is None else find_tag(store, tag)
         source = None if target is None else find_source(store, target).id
         found = store.items(source=source, tag=tag, since=start, limit=limit)
         show_items(store, found, now, as_json)

@@ -27,11 +27,13 @@ def command(
 
     No other sign has a meaning.
     """
+    from recrawl.cli.targets import find_tag
     from recrawl.units import parse_duration
 
     now = time.time()
     start = None if since is None else now - parse_duration("--since", since)
     with opened_store(settings()) as store:
+        tag = None if tag is None else find_tag(store, tag)
         found = store.items(
             text=" ".join(query), tag=tag, since=start, limit=limit, order="found" if newest else "relevance"
         )

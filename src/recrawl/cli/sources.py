@@ -32,12 +32,14 @@ def command(tag: str | None, state: Any, text: str | None, order: str, limit: in
     """List the catalogue: what each source is, how often it brings something, when it was and will be fetched."""
     from recrawl.answers import in_order, situation
     from recrawl.cli.showing import write_json
+    from recrawl.cli.targets import find_tag
     from recrawl.cli.views import view
 
     if order.removeprefix("-") not in ORDERS:
         raise click.UsageError(f"--sort is one of {', '.join(ORDERS)}, with or without a leading -; not {order}")
     config, now = settings(), time.time()
     with opened_store(config) as store:
+        tag = None if tag is None else find_tag(store, tag)
         most = limit if as_json or limit is not None else SHOWN
         which = {"tag": tag, "state": state, "text": text}
         at = situation(store, config, now)

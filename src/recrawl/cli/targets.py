@@ -69,20 +69,20 @@ def find_targets(store: Store, texts: Iterable[str], tags: Iterable[str]) -> lis
         raise click.UsageError("which sources? Name them, or all with a tag by --tag")
     found = {source.id: source for source in find_sources(store, texts)}
     for tag in tags:
-        found |= {source.id: source for source in _tagged(store, tag)}
+        found |= {source.id: source for source in store.sources(tag=find_tag(store, tag))}
     return list(found.values())
 
 
-def _tagged(store: Store, tag: str) -> list[Source]:
+def find_tag(store: Store, tag: str) -> str:
+    """The tag as it is kept; TargetError if no source has it."""
     name = " ".join(tag.split())
-    found = store.sources(tag=name)
-    if not found:
+    if not store.count(tag=name):
         known = [each for each, _ in store.tags(MOST_TAGS)]
         near = get_close_matches(name.casefold(), [each.casefold() for each in known])
         alike = [each for each in known if each.casefold() in near]
         hint = f"; did you mean {' or '.join(map(repr, alike))}?" if alike else "; see `recrawl tag`"
         raise TargetError(f"no source has the tag {tag!r}{hint}")
-    return found
+    return name
 
 
 def _exactly(store: Store, text: str) -> Source | None:

@@ -35,12 +35,14 @@ def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool
     """
     from recrawl.answers import catalogue, situation
     from recrawl.cli.showing import write_json
+    from recrawl.cli.targets import find_tag
     from recrawl.crawl.whatif import compare
     from recrawl.units import parse_rate
 
     asked = [parse_rate("--budget", text) for text in budgets]
     config, now = settings(), time.time()
     with opened_store(config) as store:
+        tag = None if tag is None else find_tag(store, tag)
         at = situation(store, config, now)
         sources, believed = catalogue(store, at, store.sources(state="active", tag=tag), now)
         never = store.count(state="active", tag=tag, never_fetched=True)
