@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -98,17 +98,23 @@ def crawl(
     from recrawl.store.opening import open_store
 
     logs.configure()
-    store = open_store(config.store)
     clock = SystemClock()
-    try:
+    with ExitStack() as ends:
+        listener = None
+        if serve_port is not None:
+            from recrawl.cli.serve import listening
+
+            listener = ends.enter_context(listening(serve_port))
+        store = open_store(config.store)
+        ends.callback(store.close)
         store.claim(wiring.owner(), clock.now())
         show.begin(config)
         _advise(store, once, show)
         others = []
-        if serve_port is not None:
+        if listener is not None:
             from recrawl.cli.serve import beside
 
-            others.append(beside(config, store, clock, serve_port))
+            others.append(beside(config, store, clock, listener))
         with patience():
             split = None if trial is None else wiring.make_split(config, trial)
             crawler = wiring.make_crawler(config, store, clock=clock, split=split)
@@ -120,8 +126,6 @@ def crawl(
         wiring.give_memory_back()
         until = None if seconds is None else clock.now() + seconds
         asyncio.run(_crawl(crawler, until, once, show, others))
-    finally:
-        store.close()
 
 
 def _advise(store: Store, once: bool, show: Face) -> None:

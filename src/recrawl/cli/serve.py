@@ -11,6 +11,7 @@ from recrawl.cli.options import settings, store_options
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
+    from socket import socket
 
     from recrawl.clock import Clock
     from recrawl.config import Config
@@ -52,28 +53,34 @@ def _set_password(config: Config, file: Path | None) -> None:
     click.echo(f"kept in {kept}; a server that runs must be started anew")
 
 
-def beside(config: Config, store: Store, clock: Clock, port: int) -> Coroutine[None, None, None]:
+def listening(port: int) -> socket:
+    """Where `beside` will answer; what keeps it from that is said before a store is opened."""
+    _require("recrawl run --serve")
+    from recrawl.web.server import bound
+
+    return bound(LOOPBACK, port, option="--serve")
+
+
+def beside(config: Config, store: Store, clock: Clock, listener: socket) -> Coroutine[None, None, None]:
     """The web page for a crawler that runs in the same process, on loopback; says where it is."""
     import os
 
-    _require()
     from recrawl.web.app import make_app
     from recrawl.web.connections import Limits
     from recrawl.web.safety.opening import make_door
-    from recrawl.web.server import bound, serve
+    from recrawl.web.server import serve
 
     door = make_door(LOOPBACK, config.store, os.environ, web=config.web)
-    listener = bound(LOOPBACK, port)
     click.echo(f"http://{LOOPBACK}:{listener.getsockname()[1]}/", err=True)
     app = make_app(store, config, clock, door=door)
     return serve(app, listener=listener, limits=Limits.of(config.web))
 
 
-def _require() -> None:
+def _require(what: str = "recrawl serve") -> None:
     from recrawl.errors import require
 
     for module in ("fastapi", "uvicorn", "jinja2"):
-        require(module, "recrawl serve", "web")
+        require(module, what, "web")
 
 
 def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: Path | None) -> None:

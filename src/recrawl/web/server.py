@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import Iterator
 
@@ -27,8 +28,12 @@ class _Quiet(uvicorn.Server):
         yield
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A listening socket; OutputError in words if the address is taken. Port 0 takes a free one."""
+def bound(host: str, port: int, option: str = "--port") -> socket.socket:
+    """A listening socket; OutputError in words if the address is taken. Port 0 takes a free one.
+
+    Parameters
+        option: that names another port
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Told its protocol, the event loop sends small answers at once instead of waiting for more to send.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -38,7 +43,9 @@ def bound(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        raise OutputError(f"cannot listen on {host}, port {port}: {(error.strerror or str(error)).lower()}") from error
+        why = (error.strerror or str(error)).lower()
+        another = f"; {option} PORT takes another, 0 any free one" if error.errno == errno.EADDRINUSE else ""
+        raise OutputError(f"cannot listen on {host}, port {port}: {why}{another}") from error
     return listener
 
 
