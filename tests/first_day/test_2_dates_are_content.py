@@ -6,6 +6,9 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
+from recrawl.cli import run
 from watching import Watched, html
 
 CONTENT = {
@@ -17,6 +20,11 @@ CONTENT = {
     "updated": ("<p>Last updated 5 March 2027</p>", "<p>Last updated 12 March 2027</p>"),
     "moment": ("<p>Opens 2027-03-05 08:15 UTC</p>", "<p>Opens 2027-03-05 09:45 UTC</p>"),
     "alone": ("<p>05.03.2027</p>", "<p>12.03.2027</p>"),
+    "limit": ("<p>If you bought it less than 30 days ago you may send it back</p>",
+              "<p>If you bought it less than 14 days ago you may send it back</p>"),
+    "orders": ("<p>Orders placed more than 3 days ago cannot be cancelled</p>",
+               "<p>Orders placed more than 5 days ago cannot be cancelled</p>"),
+    "pass": ("<p>Annual pass: 12 visits</p>", "<p>Annual pass: 10 visits</p>"),
 }  # fmt: skip
 
 
@@ -57,3 +65,20 @@ def test_under_a_selector_nothing_is_ignored(tmp_path: Path) -> None:
     rounds = [{"page": html(f"<p id=count>{count} views</p>")} for count in (12, 13)]
     asyncio.run(pages.visit(*rounds, told=[{"page": {"select": "#count"}}]))
     assert pages.outcomes() == {"page": ["first", "changed"]}
+
+
+def test_a_selector_that_picks_no_text_is_a_failure_until_there_is_some(tmp_path: Path) -> None:
+    pages = Watched(tmp_path)
+    rounds = [{"page": html(f"<h1>Shop</h1><span id=price>{price}</span>")} for price in ("5 EUR", "", "6 EUR")]
+    asyncio.run(pages.visit(*rounds, told=[{"page": {"select": "#price"}}]))
+    assert pages.outcomes() == {"page": ["first", "failed", "changed"]}
+
+
+def test_a_selector_that_picks_no_text_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = Watched(tmp_path)
+    body = html("<h1>Shop</h1><input id=price value=5>")
+    asyncio.run(pages.visit({"page": body}, told=[{"page": {"select": "#price"}}]))
+    why = "the selector '#price' picks elements without text on this page"
+    for command, words in ((["sources"], "failing ×1"), (["explain", "/page"], why)):
+        assert run([*command, "--store", pages.config.store]) == 0
+        assert words in " ".join(capsys.readouterr().out.split()), command

@@ -19,7 +19,7 @@ from servers import serving
 
 PAGE = """<!doctype html><html><head><title>Terms</title><link rel=alternate type=application/rss+xml href=/feed></head>
 <body><nav><p>Home<p>About</nav><h1>Terms</h1><p>Effective 5 March 2027</p><p class=ad>Buy <b>now</b></p>
-<p>Read <i>3 minutes ago</i> · 12 views</p><p>Offer 7 ends</p></body></html>"""
+<p>Read <i>3 minutes ago</i> · 12 views</p><p>Offer 7 ends</p><b id=fare></b></body></html>"""
 FEED = """<rss version="2.0"><channel><title>Notes</title><item><title>One</title><link>https://a.example/1</link>
 <pubDate>10 Nov 2025 10:00:00 GMT</pubDate></item><item><title>Two</title><link>https://a.example/2</link></item>
 </channel></rss>"""
@@ -94,6 +94,7 @@ def test_items_of_a_feed_with_their_dates(site: Preview) -> None:
         (["{}/page"], "is a loopback address: --allow-private fetches it"),
         (["{}/nothing", "--allow-private"], "HTTP status 404"),
         (["{}/page", "--allow-private", "--select", ".price"], "the selector '.price' picks nothing on this page"),
+        (["{}/page", "--allow-private", "--select", "#fare"], "the selector '#fare' picks elements without text"),
         (["{}/feed", "--allow-private", "--kind", "sitemap"], "expected a sitemap, but this is a feed"),
     ],
 )

@@ -1,8 +1,8 @@
 """What on a page certainly changes by itself, and says nothing: ages, nonces, counters of visits, the page's own clock.
 
-*Ages*: "5 minutes ago", "just now"; "2 years ago" where it stands for itself, not within a sentence. *Nonces*: random
-tokens that are called so ("nonce", "session id", "ray id"); any other may be a checksum that somebody waits for.
-*Counters of visits*: "1,234 views", "Visitors: 12", where they stand for themselves.
+*Ages*: "5 minutes ago", "just now", where they date something (`ages`). *Nonces*: random tokens that are called so
+("nonce", "session id", "ray id"); any other may be a checksum that somebody waits for. *Counters of visits*: "Visitors:
+12" alone in its line, "1,234 views" also set off in it. "Annual pass: 12 visits" is content.
 
 *Clocks.* A date or time is content, and is what many pages are watched for. Only one that shows the moment of the fetch
 may be a clock: to within minutes, or of the day where it has no time of day, in any of the world's time zones; in a
@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from recrawl.crawl.ages import ages_in
 from recrawl.crawl.digests import Stamp
 from recrawl.crawl.worded_dates import WEEKDAYS, Written, as_written
 
@@ -60,41 +61,40 @@ _SAID_STAMP = re.compile(rf"\b(?P<said>{_SAID})(?: (?:on|at|is))?(?: the)?:? (?P
 _MARKS = ("today", "now", "it is", "date", "time", "generated", "rendered", "retrieved", "accessed", "fetched",
           "loaded", "served", "printed", "made", "modified", "refreshed", "as of")  # fmt: skip
 _ALONE = re.compile(_STAMP, re.IGNORECASE)
-_AGE = r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?"
-_SOME = r"(?<![0-9][,.])\b(?:[0-9]{1,5}|an?|one|few)"
 _TOKEN_NAMES = (
     r"nonce|(?:csrf|xsrf|security|session|request)?[ _-]?token|(?:session|request|trace|ray|correlation|visitor|event)"
     r"[ _-]?id"
 )
-_NUMBER = r"[0-9][0-9,. ]{0,14}(?: ?[km])?"
-_VISITS = r"(?:page ?)?views?|(?:unique )?(?:visitors?|visits?)|reads|(?:(?:people|users?|guests?|members?) )?online"
+_NUMBER = r"[0-9](?:[0-9,. ]{0,13}[0-9])?(?: ?[km])?"
+_VIEWS = r"(?:page ?)?views?|reads|(?:people|users?|guests?|members?|visitors?) online"
+_VISITS = r"(?:unique )?(?:visitors?|visits?)|online"
+"""Alone in a line only: beside other words they may be what a ticket is good for, or a kind of course."""
 _SO_FAR = r"(?: (?:so far|today|in total|now))?"
-_APART = r"[|·•,;:()\[\]–—/]"
+_FROM, _TO = r"(?:^|[|·•–—] ?| - )", r"(?=$| ?[|·•–—]| - )"
+_SEEN = r"(?:(?:this|the) (?:page|site|website|article|post|topic|thread|entry|item|video) (?:has been|was) )?"
 _CERTAIN = tuple(
-    (marks, why, re.compile(pattern, re.IGNORECASE))
-    for marks, why, pattern in (
-        ((" ago",), "age", rf"{_SOME} ?(?:{_AGE}) ago\b"),
-        ((" ago",), "age", rf"^(?:[^\W\d_]+:? ){{0,3}}(?P<noise>{_SOME} (?:months?|years?) ago)$"),
-        (("just now",), "age", r"\bjust now\b"),
+    (marks, why, where, re.compile(pattern, re.IGNORECASE))
+    for marks, why, where, pattern in (
         (
             ("nonce", "token", "id"),
             "token",
+            "anywhere",
             rf"\b(?:{_TOKEN_NAMES})\b['\"]?(?: is| =|:|=)? ?['\"]?(?P<noise>[A-Za-z0-9+/_=-]{{16,512}})",
         ),
+        (("view", "reads", "online"), "count", "anywhere", rf"{_FROM}(?P<noise>{_NUMBER} ?(?:{_VIEWS})){_SO_FAR}{_TO}"),
+        (("view", "online"), "count", "anywhere", rf"{_FROM}(?:{_VIEWS}){_SO_FAR}: ?(?P<noise>{_NUMBER}){_TO}"),
+        (("visit", "online"), "count", "loose", rf"^(?P<noise>{_NUMBER} ?(?:{_VISITS})){_SO_FAR}$"),
+        (("visit", "online"), "count", "loose", rf"^(?:{_VISITS}){_SO_FAR}: ?(?P<noise>{_NUMBER})$"),
         (
-            ("view", "visit", "reads", "online"),
+            ("viewed", "visited"),
             "count",
-            rf"(?:^|{_APART} ?)(?P<noise>{_NUMBER} ?(?:{_VISITS})){_SO_FAR}(?=$| ?{_APART}| - )",
+            "anywhere",
+            rf"{_FROM}{_SEEN}(?:viewed|visited) (?P<noise>{_NUMBER}) times(?:{_TO}|(?=[.!]| since | today| so far))",
         ),
-        (
-            ("view", "visit", "online"),
-            "count",
-            rf"(?:^|{_APART} ?)(?:{_VISITS}){_SO_FAR}: ?(?P<noise>{_NUMBER})(?=$| ?{_APART})",
-        ),
-        (("viewed", "visited"), "count", rf"\b(?:viewed|visited) (?P<noise>{_NUMBER}) times\b"),
     )
 )
-"""What a line must contain something of to be worth looking, what it is, and the pattern."""
+"""What a line must contain something of to be worth looking, what it is, whether it may stand in headings and tables
+("anywhere") or not ("loose"), and the pattern."""
 _DIGIT = re.compile(r"[0-9]")
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
 
@@ -135,10 +135,12 @@ def noise_in(line: str, firm: bool, now: float, most_stamps: int = MOST_STAMPS) 
         return []
     lower = line.lower()
     found = list(islice(_stamps(line, lower, firm, now), most_stamps)) if _DIGIT.search(line) else []
-    for marks, why, pattern in _CERTAIN:
-        if any(mark in lower for mark in marks):
+    if " ago" in lower or "just now" in lower:
+        found += [Noise(start, end, "age") for start, end in ages_in(line)]
+    for marks, why, where, pattern in _CERTAIN:
+        if any(mark in lower for mark in marks) and not (firm and where == "loose"):
             for match in pattern.finditer(line):
-                start, end = match.span("noise" if "noise" in pattern.groupindex else 0)
+                start, end = match.span("noise")
                 if why != "token" or _is_random(line[start:end]):
                     found.append(Noise(start, end, why))
     return _apart(found)

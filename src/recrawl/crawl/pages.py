@@ -52,6 +52,8 @@ def read_page(
         return Findings(kind="page", digest=digest_of(counts.rule, body if raw is None else raw))
     ignored = {element: f"ignored: {select}" for select in counts.ignore for element in picked_elements(root, select)}
     text, remark = _read_tree(root, counts.select, ignored)
+    if counts.select and counts.digest == "text" and not text.lines:
+        _complain_of_no_text(root, counts.select)
     parts = parts_of(_read_tree(root, counts.select, ignored, marked=True)[0], counts, now) if marked else ()
     text = without_ignored(text, counts.ignore_text)
     return Findings(
@@ -127,6 +129,12 @@ def _read_tree(root: Any, select: str, ignored: dict[Any, str], marked: bool = F
             inside.add(element)
             text.add(picked_text(element, ignored, marked))
     return text, ""
+
+
+def _complain_of_no_text(root: Any, select: str) -> None:
+    """UnreadableError if nothing was there to be ignored: no change of it would ever be seen."""
+    if not any(picked_text(element).lines for element in picked_elements(root, select)):
+        raise UnreadableError(f"the selector {select[:200]!r} picks elements without text on this page")
 
 
 def _digest(text: Text, counts: WhatCounts, now: float, raw: bytes = b"") -> str:

@@ -17,7 +17,7 @@ from recrawl.crawl.findings import UnreadableError
 if TYPE_CHECKING:
     from recrawl.config import Effective
 
-RULES = 2
+RULES = 3
 """Grows whenever the same words come to mean another digest of the same page."""
 
 

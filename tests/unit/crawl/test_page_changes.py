@@ -9,7 +9,7 @@ import pytest
 
 from recrawl.config import Effective
 from recrawl.crawl.courier import Delivery
-from recrawl.crawl.digests import relation
+from recrawl.crawl.digests import digest_of, relation
 from recrawl.crawl.findings import Findings
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.page_changes import compare_with_kept, judged
@@ -64,6 +64,13 @@ def test_after_an_upgrade_a_page_that_says_the_same_is_the_same(store: Store) ->
     assert settled.settlement.events == []
     assert visit.findings is not None
     assert settled.settlement.progress.digest == visit.findings.digest
+
+
+def test_what_older_rules_ignored_and_these_do_not_is_no_change_by_itself(store: Store) -> None:
+    kept, counts = "Bought less than 30 days ago", WhatCounts()
+    older = digest_of(f"2-{counts.rule.partition('-')[2]}", "Bought less than ⟨age⟩".encode())
+    settled = settle(visited(store, kept, older, page(f"<p>{kept}")), Terms())
+    assert (settled.settlement.crawl.outcome, settled.settlement.events) == ("unchanged", [])
 
 
 def test_after_an_upgrade_the_text_kept_may_prove_a_change(store: Store) -> None:
