@@ -61,7 +61,10 @@ def test_every_command_bears_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run([*command, "--store", str(path)]) == 0, capsys.readouterr().err
-    assert "Traceback" not in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "Traceback" not in told.err
+    if command[0] != "export" and "--json" not in command:  # these are for programs
+        assert [each for each in told.out + told.err if each != "\n" and not each.isprintable()] == []
 
 
 def test_every_page_bears_them(store: SqliteStore) -> None:

@@ -318,10 +318,10 @@ class Figures:
 def _crawl_line(source: Source, crawl: Crawl) -> Any:
     from rich.text import Text
 
-    from recrawl.crawl.text import clean, told
+    from recrawl.crawl.text import clean, told, visible
 
     found = f"{crawl.new} new" if crawl.outcome in ("new", "first") else crawl.outcome
-    name = clean(source.title, 60) or source.url
+    name = clean(source.title, 60) or visible(source.url)
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(f" {MARKS[crawl.outcome]} ", style="dark_orange" if crawl.error else "bold")
     line.append(f"{found:<12}")

@@ -185,11 +185,11 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
 
     from recrawl.cli.holds import Held, show_held
     from recrawl.cli.showing import ahead, table
-    from recrawl.crawl.text import clean, told
+    from recrawl.crawl.text import clean, told, visible
 
     left_out = found["discovery"]["left_out"]
     for title, heads, rows in (
-        ("next", ("due", "source"), [(ahead(each["due"], now), clean(each["title"], 200) or each["url"])
+        ("next", ("due", "source"), [(ahead(each["due"], now), clean(each["title"], 200) or visible(each["url"]))
                                      for each in found["next"]]),
         ("slowest hosts", ("mean", "host"), [(f"{each['mean_s']:.2f}s", clean(each["host"], 200))
                                              for each in found["slowest_hosts"]]),
