@@ -330,6 +330,19 @@ class TestTrouble:
         assert source is not None
         assert (source.state, source.note) == ("retired", "HTTP status 410")
 
+    def test_what_is_gone_is_held_by_nothing(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("k")
+        clock.advance(1.0)
+        scheduler.due()
+        scheduler.report("k", refused=True, error="robots.txt")
+        clock.advance(4000.0)
+        assert scheduler.due() == ["k"]
+        scheduler.report("k", gone=True, error="HTTP status 410")
+        progress = scheduler.progress("k")
+        assert progress is not None
+        assert (progress.held_until, progress.held_by, progress.held_cause) == (0.0, "", "")
+
     def test_a_hold_is_kept(self, make: Make, clock: ManualClock) -> None:
         scheduler = make()
         scheduler.add("k")

@@ -79,11 +79,16 @@ class Causes:
         return not under or not self._stamps or under == self.of_source(cause, source, options)
 
 
+def clear(progress: Progress) -> None:
+    """Nothing holds it: neither a time nor a reason is left."""
+    progress.held_until, progress.held_by, progress.held_cause, progress.held_under = 0.0, "", "", ""
+
+
 def free(progress: Progress, now: float) -> None:
     """A hold is over, and its failures are forgotten; if it was due when the hold ended, it is due now."""
     if progress.due <= progress.held_until:
         progress.due = now
-    progress.held_until, progress.held_by, progress.held_cause, progress.held_under = 0.0, "", "", ""
+    clear(progress)
     progress.failures = 0
 
 

@@ -215,7 +215,8 @@ def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, h
     if failure.gone:
         gone = msgspec.structs.replace(intent.source, state="retired", note=failure.error)
         settlement.source, settlement.events = gone, [source_event(gone, "retired", now)]
-        progress.held_until, until = before.held_until, math.inf
+        causes.clear(progress)
+        until = math.inf
     return Settled(settlement, Lesson("failed"), until)
 
 

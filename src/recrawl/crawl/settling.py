@@ -253,6 +253,7 @@ def _back_off_until(visit: Visit, terms: Terms, outcome: Outcome, failures: int)
 def _gone(visit: Visit, terms: Terms) -> Settled:
     """410: the publisher says it will not come back. It stays in the catalogue, retired."""
     progress = msgspec.structs.replace(visit.intent.progress)
+    causes.clear(progress)
     source = msgspec.structs.replace(visit.intent.source, state="retired", note="gone: the server says so (410)")
     settlement = Settlement(
         crawl=_crawl(visit, "failed", error="HTTP status 410: gone"),
@@ -305,7 +306,7 @@ def _answered(visit: Visit) -> Progress:
     assert response is not None
     progress = msgspec.structs.replace(before)
     progress.last, progress.visits, progress.failures = visit.at, before.visits + 1, 0
-    progress.held_until, progress.held_by, progress.held_cause, progress.held_under = 0.0, "", "", ""
+    causes.clear(progress)
     same, index = response.status == NOT_MODIFIED, visit.findings is not None and bool(visit.findings.children)
     # An index is read in full each time: of what it names, some may have been left out, and find room now.
     progress.etag = "" if index else usable(response.headers.get("etag", before.etag if same else ""))

@@ -13,6 +13,8 @@ SLOW_HOSTS = 1000
 """Hosts whose speed is remembered; the fastest are forgotten first."""
 SMOOTHING = 0.2
 GONE = "gone"
+WORDS = 20
+"""So many different words are remembered of one cause: some name the address."""
 
 
 @dataclass(slots=True)
@@ -34,8 +36,8 @@ class Tally:
     """Why nothing is fetched at the moment, in words."""
     causes: Counter[str] = field(default_factory=Counter)
     """Why fetches failed or were refused, in a word each."""
-    examples: dict[str, str] = field(default_factory=dict)
-    """The same in words, of the first of each cause."""
+    words: dict[str, Counter[str]] = field(default_factory=dict)
+    """The same in words, by cause: the first `WORDS` of each, and how often."""
     told: Callable[[str, str], None] | None = None
     """Told of every new cause: in a word, and in words."""
     latest: deque[tuple[Source, Crawl]] = field(default_factory=lambda: deque(maxlen=12))
@@ -61,16 +63,18 @@ class Tally:
         self.latest.append((visit.intent.source, crawl))
         if crawl.outcome in ("failed", "refused"):
             self.errors.append((visit.intent.source, crawl))
-            self._note_cause(settlement.progress.held_cause or GONE, crawl.error)
+            self.note_cause(settlement.progress.held_cause or GONE, crawl.error)
         if crawl.elapsed_s > 0.0:
             self._clock_host(visit.intent.host, crawl.elapsed_s)
 
-    def _note_cause(self, cause: str, words: str) -> None:
+    def note_cause(self, cause: str, words: str) -> None:
+        """Count why a fetch brought nothing."""
         self.causes[cause] += 1
-        if cause not in self.examples:
-            self.examples[cause] = words
-            if self.told is not None:
-                self.told(cause, words)
+        said = self.words.setdefault(cause, Counter())
+        if self.told is not None and not said:
+            self.told(cause, words)
+        if words in said or len(said) < WORDS:
+            said[words] += 1
 
     def slowest(self, count: int = 5) -> list[tuple[str, float]]:
         """The slowest hosts and their seconds per answer, slowest first."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from recrawl.crawl import causes
-from recrawl.crawl.tally import Tally
+from recrawl.crawl.tally import GONE, Tally
 from recrawl.units import show_duration, show_rate
 
 ALLOW_PRIVATE = (
@@ -31,6 +31,7 @@ WAYS_OUT = {
     "too large": "to read more, set max_size under [fetch]",
     "timeout": "to wait longer, set timeout and idle_timeout under [fetch]",
     "redirects": "to follow more, set max_redirects under [fetch]",
+    GONE: "what is gone is retired: `recrawl pause --resume TARGET` takes it back",
 }
 """What can be done, by the cause of a hold."""
 RELEASE = "`recrawl release TARGET` lifts it now, --all for all"
@@ -100,8 +101,16 @@ def _failures(tally: Tally) -> list[Why]:
         ended = "was refused" if cause in REFUSED else "has to wait" if cause == causes.BUSY else "failed"
         many = f"{every} {ended}" if count == tally.crawls else f"{count} of {tally.crawls} fetches, all in vain"
         way_out = WAYS_OUT.get(cause, "`recrawl sources` says when each is tried again")
-        told.append(Why(cause, count, f"{many}: {tally.examples[cause]}; {way_out}"))
+        told.append(Why(cause, count, f"{many}: {_in_words(tally, cause)}; {way_out}"))
     return told
+
+
+def _in_words(tally: Tally, cause: str) -> str:
+    """The words of one cause: all of them if there are two at most, else the most frequent."""
+    first, *more = (words for words, _ in tally.words[cause].most_common(3))
+    if not more:
+        return first
+    return f"{first} and {more[0] if len(more) == 1 else 'others'}"
 
 
 def _nothing_tried(tally: Tally, around: Circumstances) -> list[Why]:

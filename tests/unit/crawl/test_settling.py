@@ -16,7 +16,9 @@ from recrawl.crawl.diffs import unified
 from recrawl.crawl.findings import Findings, FoundItem, Hints
 from recrawl.crawl.intents import Intent, Terms, Visit
 from recrawl.crawl.settling import settle
+from recrawl.crawl.tally import Tally
 from recrawl.crawl.transport import Response
+from recrawl.crawl.why_nothing import WAYS_OUT, Circumstances, why_nothing
 from recrawl.store.base import Progress, Source, item_key, keys_in, packed
 
 NOW = 1_700_000_000.0
@@ -198,6 +200,21 @@ def test_gone_retires_and_says_so():
     settled = settle(visit(status=410, progress=visited()), TERMS)
     assert (settled.settlement.source.state, settled.hold_until) == ("retired", math.inf)
     assert len(settled.settlement.events) == 1
+
+
+def test_what_is_gone_is_not_held_for_what_it_was_refused_for_before():
+    held = visited(held_until=NOW - 1.0, held_by="a private address", held_cause="address", held_under="12ab")
+    made = visit(status=410, progress=held)
+    settlement = settle(made, TERMS).settlement
+    progress = settlement.progress
+    assert (progress.held_until, progress.held_by, progress.held_cause, progress.held_under) == (0.0, "", "", "")
+    tally, told = Tally(), []
+    tally.told = lambda cause, words: told.append((cause, words))
+    tally.add(made, settlement)
+    assert told == [("gone", "HTTP status 410: gone")]
+    (why,) = why_nothing(tally, Circumstances(now=NOW, known=1, active=0))
+    assert why.text == f"the only fetch failed: HTTP status 410: gone; {WAYS_OUT['gone']}"
+    assert "private" not in why.text
 
 
 def test_a_permanent_move_is_believed_the_second_time():

@@ -14,7 +14,17 @@ NOW = 1_700_000_000.0
 
 def tally(**causes: int) -> Tally:
     failed = sum(causes.values())
-    return Tally(crawls=failed, failed=failed, causes=Counter(causes), examples={each: f"<{each}>" for each in causes})
+    words = {each: Counter({f"<{each}>": count}) for each, count in causes.items()}
+    return Tally(crawls=failed, failed=failed, causes=Counter(causes), words=words)
+
+
+def failed_with(*errors: str) -> Tally:
+    """Of fetches that ended in a hold by a status, and one that found nobody."""
+    found = Tally(crawls=len(errors) + 1, failed=len(errors) + 1)
+    for words in errors:
+        found.note_cause("status", words)
+    found.note_cause("dns", "no such host")
+    return found
 
 
 def around(active: int = 3, **more: object) -> Circumstances:
@@ -39,6 +49,30 @@ def test_causes_are_told_the_most_frequent_first() -> None:
     assert "4 of 7 fetches, all in vain: <too large>" in found[0].text
     assert "robots = false under [politeness]" in found[1].text
     assert "is this machine online?" in found[2].text
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (["HTTP status 404"] * 2, "2 of 3 fetches, all in vain: HTTP status 404; "),
+        (["HTTP status 404", "HTTP status 503"], "all in vain: HTTP status 404 and HTTP status 503; "),
+        (
+            ["HTTP status 404", "HTTP status 503", "HTTP status 503"],
+            "all in vain: HTTP status 503 and HTTP status 404; ",
+        ),
+        (["HTTP status 404", "HTTP status 500", "HTTP status 404", "no"], "all in vain: HTTP status 404 and others; "),
+    ],
+)
+def test_failures_of_one_cause_are_not_all_called_by_the_first(errors: list[str], words: str) -> None:
+    assert words in why_nothing(failed_with(*errors), around())[0].text
+
+
+def test_few_of_many_different_words_are_remembered() -> None:
+    found = failed_with(*(f"no answer from {number}.example" for number in range(1000)))
+    assert len(found.words["status"]) <= 20
+    why = why_nothing(found, around())[0]
+    assert why.sources == 1000
+    assert "no answer from 0.example and others; " in why.text
 
 
 def test_a_cause_without_a_setting_points_to_the_list_of_sources() -> None:
