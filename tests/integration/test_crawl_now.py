@@ -111,6 +111,19 @@ def test_a_paused_source_is_not_fetched_and_it_says_so() -> None:
     asyncio.run(go())
 
 
+@pytest.mark.parametrize("budget", ["60/min", "90/min"])
+def test_the_budget_is_said_with_the_file_that_sets_it(budget: str) -> None:
+    async def go() -> None:
+        filled("http://127.0.0.1:1", "/good").close()
+        Path("recrawl.toml").write_text(f'budget = "{budget}"\n{SETTINGS}')
+        assert (await said("budget")).splitlines()[0] == f"{budget} (recrawl.toml)"
+        Path("recrawl.toml").rename("other.toml")
+        assert (await said("budget", "--config", "other.toml")).splitlines()[0] == f"{budget} (other.toml)"
+        assert (await said("budget")).splitlines()[0] == "60/min (the default)"
+
+    asyncio.run(go())
+
+
 def test_another_budget_is_taken_within_a_moment_and_shown() -> None:
     async def go() -> None:
         store = filled("http://127.0.0.1:1", "/good")

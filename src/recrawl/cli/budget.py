@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recrawl.cli.options import opened_store, settings, store_options
+from recrawl.cli.options import opened_store, set_by, settings, store_options
 
 if TYPE_CHECKING:
     from recrawl.config import Config
@@ -60,9 +60,7 @@ def _show(store: Store, config: Config, now: float) -> None:
 
 
 def _usual(config: Config) -> str:
-    """The budget of the settings, and whether somebody said it."""
-    from recrawl.config import Config as Settings
+    """The budget of the settings, and the file that says so."""
     from recrawl.units import show_rate
 
-    said = "(the default)" if config.budget == Settings().budget else "(by the settings)"
-    return f"{show_rate(config.budget_per_s)} {said}"
+    return f"{show_rate(config.budget_per_s)} ({set_by('budget') or 'the default'})"

@@ -48,9 +48,21 @@ def settings(overrides: Mapping[str, object] | None = None) -> Config:
     """The settings in force for the command that runs now."""
     from recrawl.config import load
 
-    context = click.get_current_context(silent=True)
-    given = context.meta.get(_KEPT, {}) if context is not None else {}
+    given = _given()
     return load(given.get("config"), {"store": given.get("store"), **(overrides or {})})
+
+
+def set_by(name: str) -> Path | None:
+    """The file with the settings of the command that runs now, if it says this; None if it is the usual."""
+    from recrawl.config.loading import says
+
+    return says(_given().get("config"), name)
+
+
+def _given() -> Mapping[str, Any]:
+    context = click.get_current_context(silent=True)
+    given: Mapping[str, Any] = context.meta.get(_KEPT, {}) if context is not None else {}
+    return given
 
 
 @contextmanager

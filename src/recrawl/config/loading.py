@@ -46,6 +46,12 @@ def load(path: Path | str | None = None, overrides: Mapping[str, object] | None 
     return replaced(config, given) if given else config
 
 
+def says(path: Path | str | None, name: str) -> Path | None:
+    """The file that `load` would read, if it sets this (of those that stand in no table)."""
+    file = Path(path) if path is not None else DEFAULT_FILE
+    return file if file.exists() and name in tomllib.loads(_text(file)) else None
+
+
 def read(file: Path) -> Config:
     """The settings in one file."""
     text = _text(file)
