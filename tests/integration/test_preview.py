@@ -37,6 +37,8 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
             return web.Response(text=f"User-agent: *\nDisallow: /secret\nSitemap: http://{request.host}/sitemap.xml\n")
         if request.path == "/moved":
             return web.Response(status=302, headers={"Location": "/page"})
+        if request.path == "/file.pdf":
+            return web.Response(body=b"%PDF-1.7\n\0\1", content_type="application/pdf")
         bodies = {"/page": (PAGE, "text/html"), "/feed": (FEED, "application/rss+xml")}
         text, kind = bodies.get(request.path, ("", ""))
         return web.Response(text=text, content_type=kind) if kind else web.Response(status=404)
@@ -78,6 +80,11 @@ def test_what_counts_and_what_does_not(site: Preview) -> None:
 def test_under_a_selector_nothing_is_ignored_unless_asked(site: Preview) -> None:
     assert "⟦" not in site("{}/page", "--allow-private", "--select", "p:last-of-type")
     assert "⟦3 minutes ago⟧ (age)" in site("{}/page", "--allow-private", "--select", "body", "--ignore-noise")
+
+
+def test_of_what_is_no_text_every_byte_is_compared(site: Preview) -> None:
+    seen = site("{}/file.pdf", "--allow-private", "--json")
+    assert (seen["compared"], seen["text"]) == ("every byte", "binary, 11 bytes")
 
 
 def test_items_of_a_feed_with_their_dates(site: Preview) -> None:

@@ -61,6 +61,7 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
 
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, lines, write_json
+    from recrawl.crawl.diffs import tells_sizes
     from recrawl.crawl.text import visible
 
     diffs = store.diffs(found)
@@ -76,7 +77,8 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
         return
     texts: list[Text] = []
     for item, source, diff in shown:
-        told = diff.splitlines() or [f"+{line}" for line in item.summary.splitlines()]
+        sign = "" if tells_sizes(item.summary) else "+"
+        told = diff.splitlines() or [f"{sign}{line}" for line in item.summary.splitlines()]
         texts += [Text("")] if texts else []
         name = (name_of(source, 100), "bold")
         texts.append(

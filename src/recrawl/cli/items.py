@@ -68,6 +68,7 @@ def _show(found: Sequence[Item], sources: dict[int, Source], now: float) -> None
 
     from recrawl.cli.console import console
     from recrawl.cli.showing import ago, lines
+    from recrawl.crawl.diffs import tells_sizes
     from recrawl.crawl.text import clean, visible
 
     out, texts = console(), []
@@ -77,7 +78,7 @@ def _show(found: Sequence[Item], sources: dict[int, Source], now: float) -> None
             title += ": changed"
         line = Text.assemble((f"{ago(item.first_seen, now):>6}  ", "dim"), (title, "bold"))
         if item.kind == "change" and item.summary:
-            line.append(f"  + {clean(item.summary, 300)}", "green")
+            line.append(f"  {'' if tells_sizes(item.summary) else '+ '}{clean(item.summary, 300)}", "green")
         elif item.source in sources:
             line.append(f"  {name_of(sources[item.source], 60)}")
         texts += [line, Text(f"        {visible(item.link)}", "dim")] if item.link else [line]

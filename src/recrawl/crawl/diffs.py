@@ -20,6 +20,7 @@ CONTEXT = 2
 WIDTH = 100
 _BINARY = re.compile(r"binary, ([0-9,]+) bytes")
 """What is kept of what is neither text nor markup (`pages.read_bytes`)."""
+_BINARY_CHANGE = re.compile(r"changed \(binary, [0-9,]+(?: → [0-9,]+)? bytes\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?;]) ")
 
 
@@ -46,28 +47,37 @@ def unified(old: str, new: str, limit: int = MOST_CHARACTERS) -> str:
 
 
 def added_lines(diff: str) -> str:
-    """What a diff says is new, a line each.
+    """What a diff says is new, a line each; of what is no text, the sentence that it is.
 
     >>> added_lines("@@ -1,2 +1,2 @@\\n same\\n-old\\n+new")
     'new'
     """
+    if tells_sizes(diff):
+        return diff
     return "\n".join(line[1:] for line in diff.split("\n") if line.startswith("+"))
+
+
+def is_binary(text: str) -> bool:
+    """Whether this is what is kept of what is neither text nor markup."""
+    return _BINARY.fullmatch(text) is not None
+
+
+def tells_sizes(diff: str) -> bool:
+    """Whether it is the sentence about what is no text, instead of lines."""
+    return _BINARY_CHANGE.fullmatch(diff) is not None
 
 
 def difference(old: str, new: str) -> str:
     """Of a page that changed: the diff of its text, or in a line what changed instead; never empty.
 
-    >>> print(difference("binary, 12,345 bytes", "binary, 12,400 bytes"))
-    @@ changed (binary, 12,345 → 12,400 bytes) @@
-    -binary, 12,345 bytes
-    +binary, 12,400 bytes
+    >>> difference("binary, 12,345 bytes", "binary, 12,400 bytes"), difference("binary, 312 bytes", "binary, 312 bytes")
+    ('changed (binary, 12,345 → 12,400 bytes)', 'changed (binary, 312 bytes)')
     """
     before, after = _BINARY.fullmatch(old), _BINARY.fullmatch(new)
     if after is None or (old and before is None):
         return unified(old, new) or "@@ changed, but not in the text that is kept of it @@"
-    sizes = f"{before[1]} → {after[1]}" if before is not None else after[1]
-    gone = [f"-{old}"] if before is not None else []
-    return "\n".join([f"@@ changed (binary, {sizes} bytes) @@", *gone, f"+{new}"])
+    sizes = after[1] if before is None or before[1] == after[1] else f"{before[1]} → {after[1]}"
+    return f"changed (binary, {sizes} bytes)"
 
 
 def _fine(old: list[str], new: list[str], offset: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config, effective
 from recrawl.crawl.causes import Causes
 from recrawl.crawl.courier import Courier, Delivery
+from recrawl.crawl.diffs import is_binary
 from recrawl.crawl.findings import Findings, FoundItem, Part, UnreadableError
 from recrawl.crawl.http import HttpTransport
 from recrawl.crawl.politeness import Slots
@@ -139,12 +140,18 @@ def _fetched(seen: Preview, delivery: Delivery, robots: RobotsCache, now: float)
     )
 
 
+def _compared(found: Findings, counts: WhatCounts) -> str:
+    if found.kind != "page":
+        return ""
+    return "every byte" if is_binary(found.text) and not found.parts else counts.words
+
+
 def _read(seen: Preview, found: Findings, counts: WhatCounts) -> Preview:
     return msgspec.structs.replace(
         seen,
         kind=found.kind,
         title=found.title,
-        compared=counts.words if found.kind == "page" else "",
+        compared=_compared(found, counts),
         lines=found.parts,
         text=found.text,
         items=found.items[:MOST_ITEMS],

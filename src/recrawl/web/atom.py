@@ -38,7 +38,7 @@ def _entry(root: Any, entry: Entry) -> None:
     _text(etree.SubElement(element, f"{{{NAMESPACE}}}author"), "name", plain(source.title) or source.url)
     if item.summary:
         _text(element, "summary", plain(item.summary, 1000))
-    if entry.diff:
+    if entry.diff and entry.diff != item.summary:
         _text(element, "content", entry.diff)
 
 
