@@ -4,12 +4,14 @@ import gzip
 import io
 import json
 import math
+import re
 import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -197,6 +199,18 @@ def test_a_file_that_is_no_list_is_refused_in_one_line(complained, here):
     assert "got an empty file" in complained("import", "empty.txt")
     (here / "feeds.opml.gz").write_bytes(gzip.compress(OPML.encode()))
     assert "packed with gzip: unpack it first" in complained("import", "feeds.opml.gz")
+
+
+@pytest.mark.parametrize("state", ["retired", "paused"])
+def test_one_that_is_not_fetched_is_not_explained_by_when_it_would_be(said, crawled, state):
+    store = open_store("recrawl.db")
+    store.edit([msgspec.structs.replace(store.source(1), state=state, note="gone since May")])
+    store.close()
+    text = said("explain", "1")
+    assert ("Retired and not fetched again: gone since May." if state == "retired" else "Paused by its owner") in text
+    assert "at the latest" not in text
+    assert not re.search(r"^(meets it|index now|price) ", text, re.MULTILINE), text
+    assert re.search(r"^due +never *$", text, re.MULTILINE)
 
 
 def test_a_picture_is_no_list_and_no_store_is_made_for_it(complained, here):

@@ -20,6 +20,8 @@ ERROR = 2000
 """Characters of an error: they are shown whole, however a server fills them."""
 UNKNOWN = ("value", "rate", "age", "index now", "price", "meets it", "captured")
 """Lines that say nothing of a source of which nothing is known."""
+RANKED = ("index now", "price", "meets it")
+"""Lines that say when it is fetched, and nothing of one that is not."""
 
 
 @click.command(name="explain", short_help="Say why and when a source is fetched.")
@@ -70,7 +72,8 @@ def show(found: Explanation, now: float) -> None:
         out.print(Text(visible(found.url), style="dim"))
     out.print(Text(f"\n{told(found.why, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
-    unknown = found.last is None
+    unknown, fetched = found.last is None, found.state == "active"
+    left_out = (UNKNOWN if unknown else ()) + (() if fetched else RANKED)
     failing = "once" if found.failures == 1 else f"{found.failures} times in a row"
     rows = [
         ("pace", found.pace if unknown else f"{found.pace}; half-life of its news {show_duration(found.half_life_s)}"),
@@ -79,17 +82,17 @@ def show(found: Explanation, now: float) -> None:
                  + _between(found.rate_low * HOUR_S, found.rate_high * HOUR_S)),
         ("importance", f"{number(found.importance)}, cost {number(found.cost)}"),
         ("age", f"{ago(found.last, now)} since the last of {found.visits} fetches"),
-        *reasons_in_words(found),
+        *(reasons_in_words(found) if fetched else ()),
         ("index now", number(found.index) + _ripe(found)),
         ("price", number(found.price)),
         ("meets it", _at_age(found.crossing_age_s)),
-        ("due", due if unknown else f"{due}; at the latest every {show_duration(found.max_age_s)}"),
+        ("due", due if unknown or not fetched else f"{due}; at the latest every {show_duration(found.max_age_s)}"),
         ("captured", f"{number(found.captured)} so far"),
         *((("failing", failing),) if found.failures else ()),
         *(("held back", f"{told(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
         *((("note", told(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip
-    pairs(out, [row for row in rows if not (unknown and row[0] in UNKNOWN)])
+    pairs(out, [row for row in rows if row[0] not in left_out])
     _show_crawls(found, now)
 
 

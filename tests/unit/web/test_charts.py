@@ -17,6 +17,7 @@ from recrawl.crawl.explanation import Circumstances, explain
 from recrawl.crawl.ranking import NOWHERE, Ranking
 from recrawl.store.base import Crawl, Progress, Source
 from recrawl.web.charts import belief_chart, crawl_chart, history_chart, index_chart, prospect_chart
+from recrawl.web.charts.crawls import legend
 from recrawl.web.charts.frame import Frame, clock_ticks, round_values
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -124,6 +125,11 @@ def test_any_history_can_be_drawn(points: list[tuple[float, float, float]]) -> N
 def test_every_outcome_has_a_mark(outcome: str) -> None:
     crawls = [Crawl(source=1, at=10.0, outcome=outcome, new=3)]  # type: ignore[arg-type]
     assert 'class="mark' in str(well_formed(crawl_chart(crawls, 20.0)) is not None and crawl_chart(crawls, 20.0))
+
+
+def test_no_two_outcomes_have_the_same_shape() -> None:
+    shapes = [re.sub(r'class="[^"]*"|[\d.]+', "", str(shape)) for words, shape in legend() if words != "first look"]
+    assert len(set(shapes)) == len(shapes)
 
 
 def test_budgets_are_drawn_from_little_to_much() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
+import msgspec
 import pytest
 
 from made_up import NOW
@@ -200,6 +202,19 @@ class TestOneSource:
         text = visitor.get("/sources/1").text
         for words in ("Due in", "price 0.", ">now<", "Crawls over time", "Believed value", "Harbour"):
             assert words in text, words
+
+    @pytest.mark.parametrize("state", ["retired", "paused"])
+    def test_one_that_is_not_fetched_has_no_chart_of_when(
+        self, filled: SqliteStore, visitor: Visitor, state: Literal["retired", "paused"]
+    ) -> None:
+        source = filled.source(1)
+        assert source is not None
+        filled.edit([msgspec.structs.replace(source, state=state, note="gone since May")])
+        text = visitor.get("/sources/1").text
+        assert "Why it is not fetched" in text
+        assert ("Retired and not fetched again: gone since May." in text) == (state == "retired")
+        for words in ("due at", "It is fetched where they meet", "Index now", "Cadence", "At this price it is fetched"):
+            assert words not in text, words
 
     def test_a_page_shows_what_changed(self, filled: SqliteStore, visitor: Visitor) -> None:
         text = visitor.get("/sources/11").text

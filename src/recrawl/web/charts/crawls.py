@@ -48,7 +48,8 @@ def legend() -> list[tuple[str, Markup]]:
 
 
 def _mark(crawl: Crawl, x: float, y: float) -> Markup:
-    """new: a disc that grows with what it brought; changed: a diamond; nothing: a tick; trouble: a cross."""
+    """new: a disc that grows with what it brought; changed: a diamond; nothing: a tick; failed: a cross;
+    refused: a triangle."""
     if crawl.outcome in ("new", "first"):
         radius = min(3.5 + 1.5 * math.log2(1 + max(crawl.new, 0)), 11.0)
         return Markup('<circle class="mark {}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
@@ -61,6 +62,9 @@ def _mark(crawl: Crawl, x: float, y: float) -> Markup:
         return Markup('<line class="mark same" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(
             x, y - 6, y + 6
         )
+    if crawl.outcome == "refused":
+        points = f"{x:.1f},{y - 6:.1f} {x + 6:.1f},{y + 5:.1f} {x - 6:.1f},{y + 5:.1f}"
+        return Markup('<path class="mark bad" d="M{}z"/>').format(points)
     return Markup('<path class="mark bad" d="M{:.1f} {:.1f}l9 9m0 -9l-9 9"/>').format(x - 4.5, y - 4.5)
 
 

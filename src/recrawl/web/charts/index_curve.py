@@ -31,7 +31,7 @@ Index = Callable[[FloatArray], FloatArray]
 
 def index_chart(found: Explanation, index: Index) -> Markup | None:
     """The curve since the last crawl, with now and the crossing marked; None while there is nothing to draw."""
-    if found.last is None or not math.isfinite(found.index) or found.form in UNPRICED:
+    if found.state != "active" or found.last is None or not math.isfinite(found.index) or found.form in UNPRICED:
         return None
     by_hour, last, end = found.form == RHYTHM, found.last, _span(found)
     ages = _ages(last, end, by_hour)

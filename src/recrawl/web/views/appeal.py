@@ -21,8 +21,8 @@ from recrawl.web.desk import Desk
 
 
 def effect(desk: Desk, source: Source, progress: Progress, found: Explanation, clicks: ClickTotals) -> str:
-    """The sentence; empty where nobody clicked, or nothing was learned from it yet."""
-    if not clicks.clicks or not progress.belief or not math.isfinite(found.price):
+    """The sentence; empty where nobody clicked, nothing was learned from it yet, or it is not fetched."""
+    if found.state != "active" or not clicks.clicks or not progress.belief or not math.isfinite(found.price):
         return ""
     learned = desk.cached.get(("appeal", source.id), 10.0, lambda: appeal(desk, source, progress))
     if learned is None:
