@@ -26,10 +26,10 @@ from unittest.mock import patch
 import numpy as np
 
 from recrawl.kernels.rhythm_index import HOURS
-from recrawl.learning import changes, drift, feeds, pages, paths, planned, rates
+from recrawl.learning import changes, drift, feed_model, freshness_plan, page_model, paths, rates
 from recrawl.learning.rhythms import own_profiles
 from recrawl.records import FloatArray, IntArray
-from recrawl.sim.comparison import OURS, Entry, Job, in_processes, run_job
+from recrawl.sim.comparison import OURS, Contender, Job, in_processes, run_job
 from recrawl.sim.scenarios import Scenario, read_scenarios
 from recrawl.sim.traces import Folder, Trace
 
@@ -52,21 +52,21 @@ def _hours_only(*given: Any) -> None:
 
 def _one_memory(memory: int) -> Callable[[drift.DriftingArrivals, IntArray], None]:
     """Bring rates in line with one of the memories alone."""
-    settle = drift.DriftingArrivals.settle
+    update_posterior = drift.DriftingArrivals.update_posterior
 
-    def settled(self: drift.DriftingArrivals, rows: IntArray) -> None:
+    def with_one_memory(self: drift.DriftingArrivals, rows: IntArray) -> None:
         self.record[rows], self.record[rows, memory] = -1e9, 0.0
-        settle(self, rows)
+        update_posterior(self, rows)
 
-    return settled
+    return with_one_memory
 
 
-def _at_the_mean(self: pages.PageModel, rows: IntArray) -> None:
+def _at_the_mean(self: page_model.PageModel, rows: IntArray) -> None:
     """One atom at the posterior mean rate, in place of the average over the posterior (freshness)."""
     mean, atoms = self.changes.mean(rows), self.atoms
     atoms.mass[rows], atoms.value[rows], atoms.rate[rows] = 0.0, 0.0, 0.0
     atoms.mass[rows, 0], atoms.value[rows, 0], atoms.rate[rows, 0] = 1.0, 1.0 / mean, mean
-    atoms.settle(rows)
+    atoms.redraw(rows)
     if self.plan is not None:
         self.plan.believed(rows, atoms, self.worth(rows))
 
@@ -86,25 +86,30 @@ def _prior_as_it_was(log_likelihood: FloatArray, log_prior: FloatArray, others: 
 VARIANTS: dict[str, dict[str, list[Change]]] = {
     "items": {
         FULL: [],
-        "nothing off (shortest wait 1 % longer)": [(feeds, "SHORTEST_WAIT_DAYS", 1.01 * feeds.SHORTEST_WAIT_DAYS)],
-        "no profile, so nothing to look ahead to": [(feeds, "own_profiles", _no_profile)],
-        "pooled profile instead of own": [
-            (feeds, "OWN_ITEMS_BY_HOUR", 1e12),
-            (feeds, "OWN_ITEMS_BY_WEEKDAY", 1e12),
+        "nothing off (shortest wait 1 % longer)": [
+            (feed_model, "SHORTEST_WAIT_DAYS", 1.01 * feed_model.SHORTEST_WAIT_DAYS)
         ],
-        "no look-ahead": [(feeds, "HORIZON_DAYS", 0.0)],
-        "no weekdays": [(feeds, "own_profiles", _hours_only)],
-        "one memory of 120 days instead of four": [(drift.DriftingArrivals, "settle", _one_memory(2))],
-        "one memory of 500 days": [(drift.DriftingArrivals, "settle", _one_memory(3))],
-        "no information bonus": [(feeds, "BONUS", 0.0)],
+        "no profile, so nothing to look ahead to": [(feed_model, "own_profiles", _no_profile)],
+        "pooled profile instead of own": [
+            (feed_model, "OWN_ITEMS_BY_HOUR", 1e12),
+            (feed_model, "OWN_ITEMS_BY_WEEKDAY", 1e12),
+        ],
+        "no look-ahead": [(feed_model, "HORIZON_DAYS", 0.0)],
+        "no weekdays": [(feed_model, "own_profiles", _hours_only)],
+        "one memory of 120 days instead of four": [(drift.DriftingArrivals, "update_posterior", _one_memory(2))],
+        "one memory of 500 days": [(drift.DriftingArrivals, "update_posterior", _one_memory(3))],
+        "no information bonus": [(feed_model, "BONUS", 0.0)],
     },
     "pages": {
         FULL: [],
         "nothing off (flat part of the prior 5 % larger)": [(rates, "FLAT_SOURCES", 1.05 * rates.FLAT_SOURCES)],
-        "share of hopeless pages not cut": [(planned, "HOPELESS", np.inf)],
-        "averaged index instead of plan": [(pages, "Plan", _no_plan)],
-        "plan at the posterior mean": [(pages.PageModel, "condense", _at_the_mean)],
-        "index at the posterior mean": [(pages, "Plan", _no_plan), (pages.PageModel, "condense", _at_the_mean)],
+        "share of hopeless pages not cut": [(freshness_plan, "HOPELESS", np.inf), (page_model, "HOPELESS", np.inf)],
+        "averaged index instead of plan": [(page_model, "Plan", _no_plan)],
+        "plan at the posterior mean": [(page_model.PageModel, "condense", _at_the_mean)],
+        "index at the posterior mean": [
+            (page_model, "Plan", _no_plan),
+            (page_model.PageModel, "condense", _at_the_mean),
+        ],
         "no pooling along paths": [(paths.Folders, "tilts", _no_tilts)],
         "flat prior, never fitted": [(changes, "fit_prior", _prior_as_it_was)],
         "prior free in form": [(rates, "LOGNORMAL_SHARE", 0.0)],
@@ -154,7 +159,7 @@ def score_of(task: Task, traces: dict[str, Trace]) -> float:
     with ExitStack() as stack:
         for target, name, replacement in VARIANTS[task.part][task.variant]:
             stack.enter_context(patch.object(target, name, replacement))
-        job = Job(task.scenario, task.budget, Entry(OURS, OPTIONS.get(task.variant, ())))
+        job = Job(task.scenario, task.budget, Contender(OURS, OPTIONS.get(task.variant, ())))
         value = run_job(job, kept(traces[task.scenario.name], task.replicate)).score.value
     return value if task.scenario.kind == "discovery" else 100.0 * value
 

@@ -30,10 +30,10 @@ from typing import Any
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Politeness
-from recrawl.crawl.addresses import refusal
-from recrawl.crawl.http import HttpTransport
-from recrawl.crawl.politeness import MAX_RETRY_AFTER_S
-from recrawl.store.base import Source
+from recrawl.crawl.fetching.address_guard import refusal
+from recrawl.crawl.fetching.http_transport import HttpTransport
+from recrawl.crawl.fetching.retry_after import MAX_RETRY_AFTER_S
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb import ledger
 from recrawl.synthweb.faults import FAULTS, Rule
@@ -120,7 +120,7 @@ def crawl(webs: Sequence[Served], config: Config, seconds: float, folder: Path) 
     )
 
 
-def violations(log: Sequence[ledger.Access], config: Config, robots: Mapping[str, Robots]) -> dict[str, list[Any]]:
+def violations(log: Sequence[ledger.SeenRequest], config: Config, robots: Mapping[str, Robots]) -> dict[str, list[Any]]:
     """Every rule and the requests that broke it."""
     rate = config.budget_per_s
     return {

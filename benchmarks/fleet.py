@@ -2,7 +2,7 @@
 
     python -m benchmarks.fleet [--sources 1e7] [--shards 64 1000] [--hours 6]
 
-Real are the treasury, the messages as they are encoded, the placing of buckets and the demand of every source. The rest
+Real are the grants, the messages as they are encoded, the placing of buckets and the demand of every source. The rest
 is mathematics of the relaxed problem: a shard with a rate spends it on the top of its ranking, which at rest is every
 source at its crossing age for the shard's own price [tcns2018, (21)], and captures what that brings per second. Nobody
 fetches, learns or waits for the network; every shard reports once a second, one after the other. Sources belong to
@@ -24,9 +24,9 @@ import msgspec
 import numpy as np
 
 from recrawl.cluster.coordinator import GRANT_S
-from recrawl.cluster.messages import Grant, Report, roll_of
-from recrawl.cluster.placing import BUCKETS, owners
-from recrawl.cluster.treasury import Treasury
+from recrawl.cluster.grants import Grants
+from recrawl.cluster.messages import Grant, Report, membership_of
+from recrawl.cluster.placement import BUCKETS, owners
 from recrawl.kernels.cadence import cadence, captured_per_time
 from recrawl.kernels.demand import demands_at_price, ripening_table
 from recrawl.records import FloatArray, IntArray
@@ -34,7 +34,7 @@ from recrawl.records import FloatArray, IntArray
 GUESS = 100.0
 """What the shards' last tokens bought, before anything is known."""
 SILENT_S = 15
-"""As the roll of the fleet has it."""
+"""As the list of members has it."""
 MOMENTS = 10
 """In so many moments of a second spend is looked at."""
 WARM_S, AFTER_S = 20, 35
@@ -80,12 +80,12 @@ class Shard:
     name: str
     value: FloatArray
     rate: FloatArray
-    life: str = ""
+    incarnation: str = ""
     grant: Grant = field(default_factory=lambda: Grant(leader=0, number=0))
     counted: tuple[float, float, float, float] = (math.nan, 0.0, 0.0, 0.0)
     own_price: float = math.nan
     spent: float = 0.0
-    roll: int = 0
+    membership: int = 0
 
     def __deepcopy__(self, memo: dict[int, object]) -> Shard:
         return copy.copy(self)
@@ -112,7 +112,7 @@ class Shard:
         count, done = len(self.value), int(self.spent)
         return Report(
             shard=self.name,
-            life=self.life,
+            incarnation=self.incarnation,
             node="node-0",
             pid=12345,
             leader=held.leader,
@@ -132,14 +132,14 @@ class Shard:
             requests=done,
             crawls=done,
             captured=self.spent,
-            roll=self.roll,
+            membership=self.membership,
         )
 
     def heed(self, grant: Grant) -> None:
         """Put a grant in force."""
         self.grant = grant
         if grant.members is not None:
-            self.roll = roll_of(grant.members)
+            self.membership = membership_of(grant.members)
 
 
 @dataclass
@@ -154,17 +154,17 @@ class Post:
 
 
 class Fleet:
-    """Shards over a catalogue and their treasury."""
+    """Shards over a catalogue and their grants."""
 
     def __init__(self, sources: Catalogue, count: int, budget: float) -> None:
         self.sources, self.budget = sources, budget
         self.members = tuple(f"shard-{k}" for k in range(count))
-        self.roll = roll_of(self.members)
-        self.treasury = Treasury(budget, 2.0 * budget, leader=1, now=0.0, vacant_s=math.inf, seconds=GRANT_S)
+        self.membership = membership_of(self.members)
+        self.grants = Grants(budget, 2.0 * budget, leader=1, now=0.0, vacant_s=math.inf, seconds=GRANT_S)
         self.now = 0.0
         self.post = Post()
         self.shards = [
-            Shard(name, *self._part(name), life=f"{name}/{1:032x}", own_price=GUESS) for name in self.members
+            Shard(name, *self._part(name), incarnation=f"{name}/{1:032x}", own_price=GUESS) for name in self.members
         ]
 
     def _part(self, name: str) -> tuple[FloatArray, FloatArray]:
@@ -196,8 +196,8 @@ class Fleet:
         message = msgspec.msgpack.encode(report)
         began = time.process_time()
         heard = msgspec.msgpack.decode(message, type=Report)
-        grant = self.treasury.hear(heard, now, self.members)
-        if heard.roll == self.roll:
+        grant = self.grants.hear(heard, now, self.members)
+        if heard.membership == self.membership:
             grant.members = None
         answer = msgspec.msgpack.encode(grant)
         took = time.process_time() - began
@@ -214,7 +214,7 @@ class Fleet:
     def regroup(self) -> None:
         """Those that are left are the members: the others' buckets move."""
         self.members = tuple(shard.name for shard in self.shards)
-        self.roll = roll_of(self.members)
+        self.membership = membership_of(self.members)
         for shard in self.shards:
             value, rate = self._part(shard.name)
             if len(value) != len(shard.value):
@@ -222,7 +222,7 @@ class Fleet:
 
     def captured(self) -> float:
         """Per second at rest: every shard spends its rate on the top of its own ranking."""
-        price = self.treasury.price
+        price = self.grants.price
         return sum(captured(shard.value, shard.rate, shard.grant.rate, price) for shard in self.shards)
 
 
@@ -257,7 +257,7 @@ def settled(seen: list[float], budget: float, within: float, begin: int = 0) -> 
 def lose(fleet: Fleet, count: int, exact_price: float, exact_value: float) -> Settling:
     """Lose some shards and watch."""
     fleet = copy.copy(fleet)
-    fleet.shards, fleet.treasury = copy.deepcopy(fleet.shards), copy.deepcopy(fleet.treasury)
+    fleet.shards, fleet.grants = copy.deepcopy(fleet.shards), copy.deepcopy(fleet.grants)
     fleet.lose(count)
     seen = []
     for k in range(AFTER_S):
@@ -272,7 +272,7 @@ def lose(fleet: Fleet, count: int, exact_price: float, exact_value: float) -> Se
         settled(before, fleet.budget, 0.01),
         settled(seen, fleet.budget, 0.1, SILENT_S),
         settled(seen, fleet.budget, 0.01, SILENT_S),
-        fleet.treasury.price / exact_price - 1.0,
+        fleet.grants.price / exact_price - 1.0,
         fleet.captured() / exact_value,
         max(seen) / fleet.budget,
     )
@@ -309,13 +309,13 @@ def simulate(sources: Catalogue, count: int, budget: float, exact: tuple[float, 
             fleet.post = Post()
         seen = fleet.second()
         all_seen += seen
-        errors.append(abs(fleet.treasury.price / price - 1.0))
+        errors.append(abs(fleet.grants.price / price - 1.0))
     post = copy.copy(fleet.post)
     off = [k for k, error in enumerate(errors) if error > 0.01]
     return Outcome(
         count,
         max(len(shard.value) for shard in fleet.shards),
-        fleet.treasury.price / price - 1.0,
+        fleet.grants.price / price - 1.0,
         max(abs(rate / budget - 1.0) for rate in seen),
         fleet.captured() / value,
         off[-1] + 1 if off else 0,

@@ -101,8 +101,8 @@ def parts(fleet: Fleet, alone: int | None) -> dict[str, set[int]]:
     """Who does what."""
     shards, coordinator = set(), set()
     if alone is None:
-        board = fleet.board()
-        shards, coordinator = {line.pid for line in board.shards}, {fleet.coordinator()}
+        status = fleet.status()
+        shards, coordinator = {line.pid for line in status.shards}, {fleet.coordinator()}
     rays = family(fleet.nodes.pid) - shards - coordinator if alone is None else set()
     return {
         "shards": shards if alone is None else family(alone),

@@ -134,7 +134,7 @@ def bench(name: str, kind: str, size: int, calls: int, profile: bool) -> None:
     seconds, both = world.one_by_one(calls)
     watch.disable()
     ms = [1e3 * figure for figure in (seconds.mean(), seconds.max(), both, per_visit)]
-    awake = getattr(world.policy, "awake", None)
+    awake = getattr(getattr(world.policy, "ranking", world.policy), "awake", None)
     few = "" if awake is None else f"{len(awake.at(world.now)):>9,}"
     print(
         f"{kind:<17}{size:>10,}{name:>9}{ms[0]:>9.3f}{ms[1]:>9.1f}{ms[2]:>9.3f}{ms[3]:>11.4f}{held / size:>9,.0f}{few}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recrawl.sim.comparison import OURS, Entry, default_entries, jobs_for, run_jobs
+from recrawl.sim.comparison import OURS, Contender, default_entries, jobs_for, run_jobs
 from recrawl.sim.scenarios import DAY_S, Scenario, read_scenarios
 from recrawl.sim.traces import Folder, Trace
 
@@ -43,7 +43,7 @@ def main() -> None:
     ticks = sum(each.ticks * len(each.budgets_fetches_per_day) for each in scenarios)
     print(f"{len(scenarios)} scenarios, {ticks:,} ticks")
     peers = [entry for entry in default_entries() if entry.name != OURS]
-    for title, entries in ((OURS, [Entry(OURS)]), ("round robin and all peers", peers)):
+    for title, entries in ((OURS, [Contender(OURS)]), ("round robin and all peers", peers)):
         began = time.perf_counter()
         outcomes = run_jobs(jobs_for(scenarios, [], entries), traces, lambda *_: None)
         took = time.perf_counter() - began

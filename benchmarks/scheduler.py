@@ -26,10 +26,10 @@ import numpy as np
 from recrawl import wiring
 from recrawl.clock import ManualClock
 from recrawl.config import Config
-from recrawl.crawl.politeness import Slots
+from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.records import Visits
 from recrawl.scheduler import Scheduler
-from recrawl.store.base import Batch, Progress, Source
+from recrawl.store.records import Batch, Progress, Source
 from recrawl.store.sqlite import SqliteStore
 
 BEGIN, DAY, CHUNK, PER_HOST = 1_700_000_000.0, 86400.0, 10_000, 10
@@ -43,7 +43,7 @@ def fill(path: str, kind: str, size: int) -> None:
     for start in range(0, size, CHUNK):
         store.add(lines[start : start + CHUNK])
     config = Config()
-    decider = wiring.make_decider(config, store, Slots(config.politeness, BEGIN, random.Random(1)), BEGIN)
+    decider = wiring.make_decider(config, store, HostSlots(config.politeness, BEGIN, random.Random(1)), BEGIN)
     ids, draw = np.arange(size), np.random.default_rng(0)
     paces = 10 ** draw.normal(0.0, 0.5, size)
     for day in range(1, 4):
@@ -56,7 +56,7 @@ def fill(path: str, kind: str, size: int) -> None:
     for start in range(0, size, CHUNK):
         some = ids[start : start + CHUNK]
         told = zip(some.tolist(), decider.policy.rows(some), strict=True)
-        progress = [Progress(source=decider.source(n).id, last=at, visits=3, belief=row) for n, row in told]
+        progress = [Progress(source=decider.roster.source(n).id, last=at, visits=3, belief=row) for n, row in told]
         store.commit(Batch(progress=progress))
     store.commit(Batch(shared=decider.policy.shared()))
     store.close()

@@ -32,9 +32,9 @@ import numpy as np
 from recrawl import wiring
 from recrawl.config import Config
 from recrawl.crawl.decider import Decider
-from recrawl.crawl.politeness import Slots
+from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.records import Visits
-from recrawl.store.base import Batch, Progress, Source
+from recrawl.store.records import Batch, Progress, Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.units import parse_rate
 
@@ -78,7 +78,7 @@ def filled(path: Path, sources: int, port: int) -> float:
 def teach(store: SqliteStore) -> None:
     """Give every source a record of three visits over the last days."""
     config, now = Config(), time.time() - 4 * DAY
-    decider = wiring.make_decider(config, store, Slots(config.politeness, now, Random()), now)
+    decider = wiring.make_decider(config, store, HostSlots(config.politeness, now, Random()), now)
     ids, random = np.arange(len(decider)), np.random.default_rng(0)
     for day in range(3):
         at = now + (day + 1) * DAY
@@ -95,8 +95,8 @@ def remember(store: SqliteStore, decider: Decider, at: float) -> None:
         store.commit(
             Batch(
                 progress=[
-                    Progress(source=decider.source(n).id, last=at, visits=3, value=v, rate=r, due=at + DAY, belief=row,
-                             listing=bytes(8 * 20))
+                    Progress(source=decider.roster.source(n).id, last=at, visits=3, value=v, rate=r, due=at + DAY,
+                             belief=row, listing=bytes(8 * 20))
                     for n, row, v, r in told
                 ]
             )
@@ -187,7 +187,7 @@ GAPS = """
 import asyncio, time
 from recrawl.cli import main
 from recrawl.crawl.pipeline import Crawler
-from recrawl.policies.warming import compiling
+from recrawl.policies.compile_ahead import compiling
 run = Crawler.run
 async def watch():
     longest, last, left = 0.0, time.perf_counter(), AFTER_S

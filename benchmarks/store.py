@@ -1,8 +1,8 @@
 """The embedded store, side by side with the plain way (one transaction and one statement at a time), in one run.
 
-    python -m benchmarks.store [--sources 1e5] [--items 1e6] [--settlements 20000] [--store postgresql://…]
+    python -m benchmarks.store [--sources 1e5] [--items 1e6] [--updates 20000] [--store postgresql://…]
 
-Settlements carry three new items of about 12 + 40 words each, a belief of 400 bytes and a listing of 30 items. Search
+Updates carry three new items of about 12 + 40 words each, a belief of 400 bytes and a listing of 30 items. Search
 and lists are timed on a store of a million items over a vocabulary with Zipf's law, so that the most frequent words
 occur in most items.
 """
@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from recrawl.store.base import Batch, Crawl, Event, Item, Progress, Settlement, Source, Store, packed
 from recrawl.store.opening import open_store
+from recrawl.store.records import Batch, Crawl, Event, Item, Progress, Source, VisitUpdate, packed
+from recrawl.store.roles import Store
 
 RNG = np.random.default_rng(1)
 WORDS = np.array([f"word{k}" for k in range(50_000)])
@@ -34,7 +35,7 @@ def words(count: int, texts: int) -> list[str]:
     return [" ".join(row) for row in WORDS[places]]
 
 
-def settlements(count: int, sources: int, first_key: int, titles: list[str], summaries: list[str]) -> list[Settlement]:
+def updates(count: int, sources: int, first_key: int, titles: list[str], summaries: list[str]) -> list[VisitUpdate]:
     """Made beforehand, so that only the store is timed."""
     made = []
     for k, source in enumerate(RNG.integers(1, sources + 1, count).tolist()):
@@ -55,7 +56,7 @@ def settlements(count: int, sources: int, first_key: int, titles: list[str], sum
         progress.listing = packed(range(k, k + 30))
         events = [Event(at=now, body=b'{"type": "item", "title": "' + item.title.encode() + b'"}') for item in items]
         crawl = Crawl(source=source, at=now, outcome="new", new=3, elapsed_s=0.1, size=20_000)
-        made.append(Settlement(crawl=crawl, progress=progress, items=items, events=events))
+        made.append(VisitUpdate(crawl=crawl, progress=progress, items=items, events=events))
     return made
 
 
@@ -72,22 +73,22 @@ def catalogue(store: Store, count: int) -> float:
     return time.perf_counter() - started
 
 
-def batches(made: list[Settlement], size: int) -> Iterator[Batch]:
+def batches(made: list[VisitUpdate], size: int) -> Iterator[Batch]:
     for start in range(0, len(made), size):
-        yield Batch(settlements=made[start : start + size])
+        yield Batch(updates=made[start : start + size])
 
 
-def commit_all(store: Store, made: list[Settlement], size: int) -> float:
-    """Settlements per second; those per second of processor time are printed, for a machine that is not idle."""
+def commit_all(store: Store, made: list[VisitUpdate], size: int) -> float:
+    """Updates per second; those per second of processor time are printed, for a machine that is not idle."""
     started, worked = time.perf_counter(), time.process_time()
     for batch in batches(made, size):
         store.commit(batch)
     took, work = time.perf_counter() - started, time.process_time() - worked
-    print(f"    {len(made):,} settlements, {size} at a time: {len(made) / work:,.0f} per CPU-second", flush=True)
+    print(f"    {len(made):,} updates, {size} at a time: {len(made) / work:,.0f} per CPU-second", flush=True)
     return len(made) / took
 
 
-def plain(path: Path, made: list[Settlement]) -> float:
+def plain(path: Path, made: list[VisitUpdate]) -> float:
     """The usual first version: same rows, default journal, a transaction per crawl, no search; per second."""
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE progress (source INTEGER PRIMARY KEY, last, due, value, rate, listing, belief)")
@@ -168,7 +169,7 @@ def searches(store: Store, sources: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("--sources", 10**5), ("--items", 10**6), ("--settlements", 20_000)):
+    for name, default in (("--sources", 10**5), ("--items", 10**6), ("--updates", 20_000)):
         parser.add_argument(name, type=lambda text: int(float(text)), default=default)
     parser.add_argument("--store", metavar="URL", help="an empty store in PostgreSQL, instead of a file")
     given = parser.parse_args()
@@ -178,19 +179,19 @@ def main() -> None:
         address = given.store or str(path)
         store = open_store(address)
         print(f"add: {given.sources:,} sources in {catalogue(store, given.sources):.2f} s", flush=True)
-        made = settlements(given.settlements, given.sources, 0, titles, summaries)
+        made = updates(given.updates, given.sources, 0, titles, summaries)
         ours = commit_all(store, made, 100)
         other = plain(Path(folder, "plain.db"), made[:2000])
-        print("settlements per second, 3 items each:")
+        print("updates per second, 3 items each:")
         print(f"  batches of 100 {ours:,.0f}; plain {other:,.0f}; ratio {ours / other:.1f}")
-        few = [Settlement(crawl=s.crawl, progress=s.progress) for s in made]
-        print(f"settlements per second, nothing new: batches of 100 {commit_all(store, few, 100):,.0f}", flush=True)
+        few = [VisitUpdate(crawl=s.crawl, progress=s.progress) for s in made]
+        print(f"updates per second, nothing new: batches of 100 {commit_all(store, few, 100):,.0f}", flush=True)
         key, rate = 10**7, 0.0
         while store.items(limit=1)[0].id < given.items:
-            made = settlements(20_000, given.sources, key, titles, summaries)
+            made = updates(20_000, given.sources, key, titles, summaries)
             rate = commit_all(store, made, 100)
             key += 10**6
-        print(f"settlements per second, at {store.items(limit=1)[0].id:,} items: {rate:,.0f}")
+        print(f"updates per second, at {store.items(limit=1)[0].id:,} items: {rate:,.0f}")
         if path.exists():
             print(f"file: {path.stat().st_size / 2**20:,.0f} MiB", flush=True)
         store.close()

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from recrawl.store.base import Batch, Crawl, Item, Price, Progress, Settlement, Source, Version, packed
+from recrawl.store.records import Batch, Crawl, Item, Price, Progress, Source, Version, VisitUpdate, packed
 from recrawl.store.sqlite import SqliteStore
 
 RNG = np.random.default_rng(1)
@@ -42,7 +42,7 @@ def texts(count: int, words: int) -> list[str]:
     return [" ".join(row) for row in WORDS[places]]
 
 
-def settlement(source: int, at: float, keys: range, titles: list[str], summaries: list[str]) -> Settlement:
+def update(source: int, at: float, keys: range, titles: list[str], summaries: list[str]) -> VisitUpdate:
     """A crawl that found some items; of a page, a change."""
     page = source % PAGES == 0
     items = [
@@ -79,7 +79,7 @@ def settlement(source: int, at: float, keys: range, titles: list[str], summaries
     progress = Progress(
         source=source, last=at, visits=3, due=due, belief=bytes(400), listing=packed(range(30)), **believed
     )
-    return Settlement(crawl=crawl, progress=progress, items=items, version=version)
+    return VisitUpdate(crawl=crawl, progress=progress, items=items, version=version)
 
 
 def build(path: Path, sources: int, items: int) -> None:
@@ -108,8 +108,8 @@ def build(path: Path, sources: int, items: int) -> None:
             for k in range(start, min(start + CHUNK, count)):
                 at = now - MONTH_S * (1 - k / count)
                 keys = range(k * per, k * per + per)
-                part.append(settlement(int(order[k]) % sources + 1, at, keys, titles, summaries))
-            store.commit(Batch(settlements=part))
+                part.append(update(int(order[k]) % sources + 1, at, keys, titles, summaries))
+            store.commit(Batch(updates=part))
         for k in range(8640):
             at = now - 86400 + 10 * k
             store.commit(Batch(price=Price(at=at, price=1.0, budget=200.0, requests=2000, captured=900.0)))
@@ -126,9 +126,9 @@ def keep_writing(path: str, per_second: float, sources: int, stop: object) -> No
                 now = time.time()
                 part = []
                 for _ in range(min(due, 50)):
-                    part.append(settlement(draw.randint(1, sources), now, range(key, key + 3), titles, summaries))
+                    part.append(update(draw.randint(1, sources), now, range(key, key + 3), titles, summaries))
                     key += 3
-                store.commit(Batch(settlements=part))
+                store.commit(Batch(updates=part))
                 done += len(part)
             time.sleep(0.02)
     print(f"meanwhile {done / (time.monotonic() - begun):.0f} crawls/s were committed")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from recrawl.cluster.board import Board, Notes, ShardLine, Wish, write_board, write_wish
+from recrawl.cluster.status import FleetStatus, ShardLine, Wish, write_status, write_wish
+from recrawl.store.roles import Notes
 
 
-def board(at: float, **changed: object) -> Board:
-    """One second's board."""
+def fleet_status(at: float, **changed: object) -> FleetStatus:
+    """One second's status."""
     shards = [
         ShardLine(
             name="shard-1", state="working", node="10.0.0.11", pid=4211, heard_s=0.4, rate=3.1, spend=3.05, demand=3.2,
@@ -25,7 +26,7 @@ def board(at: float, **changed: object) -> Board:
         ),
         ShardLine(name="shard-10", state="joining", node="10.0.0.13", pid=118, heard_s=0.2),
     ]  # fmt: skip
-    made = Board(
+    made = FleetStatus(
         at=at, since=at - 7300, leader="coordinator on 10.0.0.11", leader_epoch=3, budget=10.0, burst=10.0,
         price=0.211, spend=5.89, wanted=5, buckets=1024, held=756, messages=36_000, bytes=7_200_000,
         shards=shards,
@@ -35,15 +36,15 @@ def board(at: float, **changed: object) -> Board:
     return made
 
 
-def well(at: float) -> Board:
+def well(at: float) -> FleetStatus:
     """Everybody at work, everything held."""
-    made = board(at, held=1024, wanted=2, spend=5.89, budget=6.0)
+    made = fleet_status(at, held=1024, wanted=2, spend=5.89, budget=6.0)
     made.shards = made.shards[:2]
     return made
 
 
-def put_up(store: Notes, made: Board, wanted: int | None = None, address: str = "auto") -> None:
+def put_up(store: Notes, made: FleetStatus, wanted: int | None = None, address: str = "auto") -> None:
     """Write it down, with what was asked for."""
-    write_board(store, made)
+    write_status(store, made)
     asked = made.wanted if wanted is None else wanted
     write_wish(store, Wish(shards=asked, budget=made.budget, burst=made.burst, address=address))

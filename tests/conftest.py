@@ -50,6 +50,6 @@ settings.load_profile("recrawl")
 @pytest.fixture(autouse=True, scope="session")
 def _compiled() -> None:
     """In this process the compiler is waited for: what is measured and compared here is compiled code."""
-    from recrawl.policies import warming
+    from recrawl.policies import compile_ahead
 
-    warming.compiling.finish()
+    compile_ahead.compiling.finish()

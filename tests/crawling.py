@@ -14,17 +14,19 @@ import msgspec
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Outlets, Politeness
-from recrawl.crawl.addresses import refusal
-from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.fetching.address_guard import refusal
+from recrawl.crawl.fetching.http_transport import HttpTransport
+from recrawl.crawl.fetching.transport import Transport
 from recrawl.crawl.pipeline import Crawler
-from recrawl.crawl.transport import Transport
-from recrawl.store.base import Crawl, Item, Source, Store
+from recrawl.store.records import Crawl, Item, Source
+from recrawl.store.roles import Store
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb import ledger
 from recrawl.synthweb.faults import Rule
-from recrawl.synthweb.ledger import Access
+from recrawl.synthweb.ledger import SeenRequest
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import FILES, Kind, Robots, SynthSource, World, law_named
+from until import soon
 
 HASTY = Config(
     budget="300/s",
@@ -67,14 +69,14 @@ class Account:
     elapsed_s: float = 0.0
 
     @property
-    def log(self) -> list[Access]:
+    def log(self) -> list[SeenRequest]:
         return self.web.log
 
     def said(self, number: int) -> set[str]:
         """What the crawl log says of a source: outcomes, with the words where there are some."""
         return {f"{crawl.outcome}: {crawl.error}" if crawl.error else crawl.outcome for crawl in self.crawls[number]}
 
-    def seen(self, number: int) -> list[Access]:
+    def seen(self, number: int) -> list[SeenRequest]:
         """What the web saw of a source's host."""
         return [access for access in self.log if access.host == self.web.netlocs[number]]
 
@@ -137,9 +139,8 @@ async def crawl(
 
 
 async def _end(crawler: Crawler, web: SynthWeb, seconds: float, enough: Callable[[SynthWeb], bool] | None) -> None:
-    await asyncio.sleep(seconds)
-    while enough is not None and not enough(web) and not crawler.stopping:
-        await asyncio.sleep(0.1)
+    await asyncio.sleep(seconds)  # so long it crawls
+    await soon(lambda: enough is None or enough(web) or crawler.stopping, again_s=0.1)
     crawler.stop()
 
 

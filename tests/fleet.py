@@ -1,7 +1,7 @@
 """A whole fleet for tests: PostgreSQL, several Ray nodes, the synthetic web, and the command line that runs it.
 
 Everything runs in processes of its own and ends with the block that started it. What the tests look at is what the
-synthetic web saw, what the store holds, and the fleet's board in the store.
+synthetic web saw, what the store holds, and the fleet's status in the store.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import pytest
 import sockets
 from postgres import Server, new_server
 from processes import RECRAWL, witness
-from recrawl.cluster.board import Board, ShardLine, read_board
+from recrawl.cluster.status import FleetStatus, ShardLine, read_status
 from recrawl.store.postgres import PostgresStore
 from recrawl.synthweb.ledger import (
-    Access,
+    SeenRequest,
     budget_violations,
     by_host,
     delay_violations,
@@ -36,6 +36,7 @@ from recrawl.synthweb.ledger import (
     robots_violations,
 )
 from recrawl.synthweb.process import Served
+from until import until
 
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith(("RECRAWL_", "RAY_"))},
@@ -151,35 +152,36 @@ class Fleet:
         finally:
             store.close()
 
-    def board(self) -> Board:
-        """The fleet's board."""
+    def status(self) -> FleetStatus:
+        """The fleet's status."""
         with self.store() as store:
-            board = read_board(store)
-        assert board is not None
-        return board
+            status = read_status(store)
+        assert status is not None
+        return status
 
     def shard(self, name: str) -> ShardLine:
         """One line of it."""
-        return next(line for line in self.board().shards if line.name == name)
+        return next(line for line in self.status().shards if line.name == name)
 
     def coordinator(self) -> int:
         """The coordinator's process."""
-        return int(self.board().leader.split()[1])
+        return int(self.status().leader.split()[1])
 
     def node_of(self, pid: int) -> int:
         """The place among the nodes of the one that a process belongs to."""
         return self.nodes.raylets.index(_parent(pid))
 
-    def until(self, holds: Callable[[Board], bool], at_most_s: float) -> float:
-        """Wait for the board to say something; the seconds it took."""
+    def until(self, holds: Callable[[FleetStatus], bool], at_most_s: float) -> float:
+        """Wait for the status to say something; the seconds it took."""
         began = time.monotonic()
+
+        def held() -> bool:
+            status = read_status(store)
+            return status is not None and holds(status)
+
         with self.store() as store:
-            while True:
-                board = read_board(store)
-                if board is not None and holds(board):
-                    return time.monotonic() - began
-                assert time.monotonic() - began < at_most_s, f"it did not happen within {at_most_s:g} s: {board}"
-                time.sleep(0.2)
+            until(held, at_most_s, again_s=0.2)
+        return time.monotonic() - began
 
     def spend(self, seconds: float) -> float:
         """Requests per second the web saw over the last seconds."""
@@ -189,9 +191,7 @@ class Fleet:
     def until_spending(self, share: float, at_most_s: float, over_s: float = 5.0) -> float:
         """Wait until the web sees such a share of the budget; the seconds it took."""
         began = time.monotonic()
-        while self.spend(over_s) < share * self.budget:
-            assert time.monotonic() - began < at_most_s, f"{self.spend(over_s):g}/s after {at_most_s:g} s"
-            time.sleep(0.5)
+        until(lambda: self.spend(over_s) >= share * self.budget, at_most_s, again_s=0.5)
         return time.monotonic() - began
 
     def epochs(self) -> dict[str, int]:
@@ -199,7 +199,7 @@ class Fleet:
         with self.store() as store:
             return {lease.scope: lease.epoch for lease in store.leases("bucket/")}
 
-    def broken_rules(self, log: list[Access] | None = None) -> dict[str, list[Any]]:
+    def broken_rules(self, log: list[SeenRequest] | None = None) -> dict[str, list[Any]]:
         """Every rule the web saw broken; nothing for a polite fleet."""
         seen = self.web.log() if log is None else log
         found: dict[str, list[Any]] = {
@@ -211,7 +211,7 @@ class Fleet:
         }
         return {name: broken for name, broken in found.items() if broken}
 
-    def switches(self, log: list[Access] | None = None) -> dict[str, int]:
+    def switches(self, log: list[SeenRequest] | None = None) -> dict[str, int]:
         """Per host, how often another shard than the time before came."""
         seen = by_host(self.web.log() if log is None else log)
         return {host: sum(a.agent != b.agent for a, b in pairwise(each)) for host, each in seen.items()}
@@ -287,7 +287,12 @@ def _parent(pid: int) -> int:
 def listening_places(folder: Path) -> set[str]:
     """Addresses on which a Ray of our own listens: its processes', not those of whatever else is on this machine."""
     mark = uuid.uuid4().hex
-    code = "import sys; from recrawl.cluster import rays; rays.start_here(1); print('up', flush=True); sys.stdin.read()"
+    code = """import sys
+from recrawl.cluster import ray_actors
+ray_actors.start_here(1)
+print('up', flush=True)
+sys.stdin.read()
+"""
     with (folder / "ray.txt").open("w+") as said, subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder, env={**ENVIRONMENT, sockets.MARK: mark}, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,

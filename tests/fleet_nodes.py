@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import Any, TextIO
 
 from namespaces import inside
-from recrawl.cluster.rays import LOOPBACK_ONLY
+from recrawl.cluster.ray_actors import LOOPBACK_ONLY
 
 MEMORY = 80_000_000
 

@@ -18,8 +18,9 @@ from typing import Any
 from fleet import ENVIRONMENT, SETTINGS, Fleet, Nodes
 from postgres import Server
 from processes import RECRAWL
-from recrawl.synthweb.ledger import Access, SourceTruth, score_log
+from recrawl.synthweb.ledger import SeenRequest, SourceTruth, score_log
 from recrawl.synthweb.process import Served, running
+from until import until
 
 FLEET, ALONE, CONTROL = "fleet", "one process", "one process again"
 START_S = 240.0
@@ -77,7 +78,7 @@ def compared(
         began = _all_seen(webs, terms.sources)
         late = _later({name: web.truths() for name, web in webs.items()})
         start = {name: began + terms.learn_s + by for name, by in late.items()}
-        time.sleep(max(max(start.values()) + terms.count_s - time.time(), 0.0))
+        time.sleep(max(max(start.values()) + terms.count_s - time.time(), 0.0))  # what is counted is spent over time
         logs = {name: web.log() for name, web in webs.items()}
         truths = {name: web.truths() for name, web in webs.items()}
         broken = {name: contender.broken_rules(logs[name]) for name, contender in made.items()}
@@ -110,7 +111,7 @@ def _crawling(contender: Fleet, name: str, terms: Terms) -> Iterator[None]:
         return
     up = begun(contender, terms.shards)
     try:
-        _until(lambda: bool(contender.web.log()), "the fleet fetches nothing")
+        until(contender.web.log, START_S, again_s=0.5)
         yield
     finally:
         up.wait(START_S)
@@ -158,15 +159,8 @@ def _all_seen(webs: dict[str, Served], sources: int) -> float:
                 del left[name]
         return not left
 
-    _until(seen, "not everything was fetched")
+    until(seen, START_S, again_s=0.5)
     return time.time()
-
-
-def _until(happened: Any, otherwise: str) -> None:
-    last = time.monotonic() + START_S
-    while not happened():
-        assert time.monotonic() < last, f"{otherwise} within {START_S:g} s"
-        time.sleep(0.5)
 
 
 def _later(truths: dict[str, list[SourceTruth]]) -> dict[str, float]:
@@ -176,7 +170,7 @@ def _later(truths: dict[str, list[SourceTruth]]) -> dict[str, float]:
 
 
 def _gain(
-    truths: list[SourceTruth], log: list[Access], broken: dict[str, list[Any]], start: float, terms: Terms
+    truths: list[SourceTruth], log: list[SeenRequest], broken: dict[str, list[Any]], start: float, terms: Terms
 ) -> Gain:
     end = start + terms.count_s
     until_start = [each for each in log if each.start < start]

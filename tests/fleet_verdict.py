@@ -1,6 +1,6 @@
-"""What became of a fleet in trouble, by three witnesses: the web's log, the store, and a clerk inside the database.
+"""What became of a fleet in trouble, by three witnesses: the web's log, the store, and triggers inside the database.
 
-The clerk is a pair of triggers: it writes down when a bucket changed hands and when a crawl was written, with the time
+The triggers write down when a bucket changed hands and when a crawl was written, with the time
 of the very statement. All clocks are this machine's.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleet import Fleet
-from recrawl.cluster.board import Board
-from recrawl.cluster.placing import bucket_of_host, scope
+from recrawl.cluster.placement import bucket_of_host, scope
+from recrawl.cluster.status import FleetStatus
 from recrawl.synthweb.faults.rules import Rule
-from recrawl.synthweb.ledger import Access
+from recrawl.synthweb.ledger import SeenRequest
 
 CLERK = """
 CREATE TABLE fleet.tenures (at double precision, scope text, epoch bigint, owner text);
@@ -48,7 +48,7 @@ LATE_S = 0.25
 """By how much later than it was sent the web may read a request on a busy machine."""
 
 
-def employ_clerk(crowd: Fleet) -> None:
+def add_triggers(crowd: Fleet) -> None:
     """Before the shards start."""
     crowd.database.sql(CLERK)
     crowd.web.set_faults(HOLDS)
@@ -100,7 +100,7 @@ class Tenures:
         assert were, "they had nothing"
         return [host for host in were if self.of_host(host, after) == self.of_host(host, before)]
 
-    def strangers(self, log: list[Access]) -> list[tuple[Access, Tenure | None]]:
+    def strangers(self, log: list[SeenRequest]) -> list[tuple[SeenRequest, Tenure | None]]:
         """Requests to hosts that were another shard's at the time."""
         found = []
         for access in log:
@@ -109,7 +109,7 @@ class Tenures:
                 found.append((access, owners[-1]))
         return found
 
-    def wrong_lives(self, log: list[Access], there: str, pids: set[int]) -> list[tuple[Access, Tenure]]:
+    def wrong_lives(self, log: list[SeenRequest], there: str, pids: set[int]) -> list[tuple[SeenRequest, Tenure]]:
         """Requests from an address that is not where the owner's process was: `pids` are those at the address."""
         found = []
         for access in log:
@@ -129,14 +129,14 @@ class Tenures:
         return found
 
 
-def all_work(board: Board) -> bool:
+def all_work(status: FleetStatus) -> bool:
     """Everything wanted is there, and every bucket has somebody."""
-    shards = board.shards
+    shards = status.shards
     return (
-        len(shards) == board.wanted
+        len(shards) == status.wanted
         and all(shard.state == "working" for shard in shards)
-        and sum(shard.buckets for shard in shards) == board.buckets
-        and time.time() - board.at < 3.0
+        and sum(shard.buckets for shard in shards) == status.buckets
+        and time.time() - status.at < 3.0
     )
 
 
@@ -146,7 +146,7 @@ class Incident:
     def __init__(self, crowd: Fleet) -> None:
         self.crowd = crowd
         crowd.web.set_faults([])
-        time.sleep(WRITTEN_S)
+        time.sleep(WRITTEN_S)  # what is under way is written down
         self.crawls, self.epochs = crowd.crawled(), crowd.epochs()
         self.visited = {access.source for access in crowd.web.log()} - {None}
         self.began = time.time()
@@ -164,16 +164,16 @@ class Incident:
             log = self.crowd.web.log(self.began - WINDOW_S)
             low = last_low(log, self.began, now, BACK * self.crowd.budget)
             unseen = self.visited - {a.source for a in log if a.start > self.ended}
-            works = all_work(self.crowd.board())
+            works = all_work(self.crowd.status())
             if works and not unseen and now - max(low, self.ended) > CALM_S:
                 self.crowd.web.set_faults(HOLDS)
                 self.pulse.over.set()
                 return max(low - self.began, 0.0)
             assert now - self.began < at_most_s, (
                 f"not as before {at_most_s:g} s after: {len(unseen)} sources not visited again, spend was low "
-                f"{now - low:.1f} s ago, {self.crowd.spend(WINDOW_S):g}/s now, {self.crowd.board()}"
+                f"{now - low:.1f} s ago, {self.crowd.spend(WINDOW_S):g}/s now, {self.crowd.status()}"
             )
-            time.sleep(1.0)
+            time.sleep(1.0)  # between two looks: spend is judged over seconds
 
     def wrongs(self) -> dict[str, Any]:
         """Everything that must not have happened; empty for a fleet that kept its promises."""
@@ -192,7 +192,7 @@ class Incident:
         }
         return {name: what for name, what in found.items() if what}
 
-    def broken_rules(self, log: list[Access]) -> dict[str, list[Any]]:
+    def broken_rules(self, log: list[SeenRequest]) -> dict[str, list[Any]]:
         """Since the beginning; what the web read after a standstill of its own is no evidence against the budget."""
         found = {
             name: [each for each in broken if _when(each) >= self.began]
@@ -228,7 +228,7 @@ class Pulse(threading.Thread):
         return any(asked <= moment <= answered + LATE_S for asked, answered in self._late)
 
 
-def last_low(log: list[Access], since: float, until: float, rate: float) -> float:
+def last_low(log: list[SeenRequest], since: float, until: float, rate: float) -> float:
     """The end of the last window in which fewer requests per second came; `since` if there was none."""
     starts = sorted(access.start for access in log)
     end = until
@@ -252,7 +252,7 @@ def as_before(incident: Incident, within_s: float) -> None:
 
 def _when(broken: Any) -> float:
     """When a rule was broken: by a request, the second of a pair, or a request with a reason."""
-    last = broken if isinstance(broken, Access) else [each for each in broken if isinstance(each, Access)][-1]
+    last = broken if isinstance(broken, SeenRequest) else [each for each in broken if isinstance(each, SeenRequest)][-1]
     return float(last.start)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from made_up import NOW
-from recrawl.store.base import Batch, Crawl, Hold, Item, Progress, Settlement, Source, Version, item_key
+from recrawl.store.records import Batch, Crawl, Hold, Item, Progress, Source, Version, VisitUpdate, item_key
 from recrawl.store.sqlite import SqliteStore
 
 CORPUS = (
@@ -63,14 +63,14 @@ def hostile(store: SqliteStore) -> None:
         version = Version(
             source=added.id, at=NOW - 3, digest=text, text=text, diff=f"@@ {text}\n+{text}\n-{text}\n {text}"
         )
-        settlement = Settlement(
+        update = VisitUpdate(
             crawl=Crawl(source=added.id, at=NOW - 4, outcome="failed", error=text, value=1.0, value_sd=1.0),
             progress=Progress(source=added.id, last=NOW - 4, failures=1, held_until=NOW + 60, held_by=text, value=1.0,
                               value_sd=0.5, rate=1e-4, rate_sd=1e-5, due=NOW + 5),
             items=[item, other],
             version=version if k % 2 else None,
         )  # fmt: skip
-        store.commit(Batch(settlements=[settlement], holds=[Hold(host=f"x{k}.example", until=NOW + 60, reason=text)]))
+        store.commit(Batch(updates=[update], holds=[Hold(host=f"x{k}.example", until=NOW + 60, reason=text)]))
 
 
 def hostile_feed(base: str) -> bytes:

@@ -26,13 +26,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recrawl.config.loading import read as read_settings
-from recrawl.crawl.findings import Findings, UnreadableError
-from recrawl.crawl.opml import read_opml
-from recrawl.crawl.reading import Document, read
-from recrawl.crawl.robots import RobotsCache
-from recrawl.crawl.text import SUMMARY_CHARACTERS, TITLE_CHARACTERS
+from recrawl.crawl.catalogue.opml import read_opml
+from recrawl.crawl.fetching.robots import RobotsCache
+from recrawl.crawl.reading.findings import Findings, UnreadableError
+from recrawl.crawl.reading.plain_text import SUMMARY_CHARACTERS, TITLE_CHARACTERS
+from recrawl.crawl.reading.readers import Document, read
 from recrawl.errors import ConfigError
-from recrawl.store.base import item_key
+from recrawl.store.records import item_key
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "out" / "fuzz"
@@ -195,7 +195,7 @@ def read_for_ever(_: bytes, __: random.Random) -> None:
 
 def read_asleep(_: bytes, __: random.Random) -> None:
     """Takes no processor time, and does not end either."""
-    time.sleep(3600.0)
+    time.sleep(3600.0)  # until it is ended
 
 
 READERS: dict[str, Callable[[bytes, random.Random], None]] = {

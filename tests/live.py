@@ -10,11 +10,13 @@ from pathlib import Path
 from recrawl.config import Config
 from recrawl.config.loading import replaced
 from recrawl.crawl.pipeline import Crawler
-from recrawl.store.base import Source, Store
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
+from recrawl.store.roles import Store
 from recrawl.synthweb.process import Served
 from recrawl.synthweb.server import SynthWeb
 from recrawl.wiring import make_crawler
+from until import soon
 
 QUICK = {
     "politeness.delay": "20ms",
@@ -62,8 +64,8 @@ async def crawl(
     async def end(crawler: Crawler) -> None:
         if meanwhile is not None:
             await meanwhile(crawler, store)
-        while enough is not None and not enough(crawler, store):
-            await asyncio.sleep(0.05)
+        if enough is not None:
+            await soon(lambda: enough(crawler, store), again_s=0.05)
         crawler.stop()
 
     try:

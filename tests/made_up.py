@@ -11,17 +11,98 @@ import random
 import numpy as np
 
 from recrawl.config import Config
-from recrawl.crawl.settling import change_of
+from recrawl.crawl.visit_outcome import change_of
 from recrawl.records import Visits
-from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Store, Version, item_key
+from recrawl.store.records import Batch, Crawl, Hold, Item, Price, Progress, Source, Version, VisitUpdate, item_key
+from recrawl.store.roles import Store
 from recrawl.wiring import make_policy
 
 NOW = 1_700_000_000.0
 HOUR = 3600.0
 BUDGET = 40 / 86400
 """Requests per second."""
-TOPICS = ("Harbour", "Library", "Tramway", "Orchard", "Observatory", "Market", "Theatre", "Bridge", "Museum", "Station")
-DEEDS = ("opens at dawn", "closes for repairs", "finds an old map", "wins a prize", "plans a festival", "counts birds")
+HEADLINES = {
+    "Harbour": (
+        "Harbour ferry resumes after two days of fog",
+        "Second container crane arrives in the east harbour",
+        "Night swimmers rescued from the harbour wall",
+        "Harbour dredging to begin in March",
+        "Cruise ships to plug in at the harbour from 2027",
+    ),
+    "Library": (
+        "Library extends opening hours to ten in the evening",
+        "Lost 1893 atlas returned to the central library",
+        "Library cards are free for everyone under 25",
+        "Reading room reopens with 120 new seats",
+        "Library workers vote on new contract",
+    ),
+    "Tramway": (
+        "Tramway line 4 diverted until Friday",
+        "New trams pass their first winter test",
+        "Tramway drivers and the city agree on pay",
+        "Track works at Mill Street finish early",
+        "Night trams run on weekends from May",
+    ),
+    "Orchard": (
+        "Late frost costs orchards a third of the crop",
+        "Orchard opens its gates for the blossom weekend",
+        "An old pear variety is found in a monastery orchard",
+        "Cider makers short of apples after dry summer",
+        "Bees return to the hillside orchards",
+    ),
+    "Observatory": (
+        "Comet visible to the naked eye until Sunday",
+        "Observatory's new mirror sees first light",
+        "Volunteers count 1,400 meteors in one night",
+        "Observatory asks neighbours to dim their lamps",
+        "Open dome: the partial eclipse on Saturday",
+    ),
+    "Market": (
+        "Strawberries at the market two weeks early",
+        "Market hall roof to be repaired over the summer",
+        "Egg prices at the market fall for a third week",
+        "Farmers bring Sunday market to the station",
+        "Market traders ask for cheaper pitches",
+    ),
+    "Theatre": (
+        "Theatre season opens with an all-local cast",
+        "Tickets for the summer stage go on sale at noon",
+        "Theatre finds a new director in its own choir",
+        "Understudy saves opening night",
+        "Theatre foyer to host Tuesday concerts",
+    ),
+    "Bridge": (
+        "Bridge closed to lorries after inspection",
+        "Cyclists get their own lane on the old bridge",
+        "Design for the river bridge chosen from 41 entries",
+        "Bridge toll ends after thirty years",
+        "Swing bridge stuck open for three hours",
+    ),
+    "Museum": (
+        "Museum buys letters of a forgotten cartographer",
+        "Free entry to the museum on first Thursdays",
+        "Whale skeleton moves to the museum's new wing",
+        "Museum returns two masks to their owners",
+        "School classes paint the museum's fence",
+    ),
+    "Station": (
+        "Platform 3 reopens with lifts",
+        "Station clock stops for the first time since 1951",
+        "Left luggage at the station goes digital",
+        "Night train to the coast stops at the station again",
+        "Station bakery wins regional prize",
+    ),
+}
+"""Made up, as all names here are: what such feeds might say."""
+TOPICS = tuple(HEADLINES)
+DETAILS = (
+    "A decision that many had waited for, and some had not.",
+    "What is known so far, what it costs, and who was asked.",
+    "With a map and photographs by our readers.",
+    "The council had first heard of it in spring.",
+    "An earlier version of this report named the wrong street.",
+    "The full report is to be published on Friday.",
+)
 
 
 def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
@@ -42,8 +123,8 @@ def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
     sources.append(Source(url="https://prices.example/list", title="Price list", kind="page", added=now - 9 * 86400))
     sources.append(Source(url="https://quiet.example/feed", title="Quiet Corner", state="paused", added=now - 86400))
     ids = [added.id for added in store.add(sources)]
-    settlements = [each for id, source in zip(ids[:10], sources, strict=False) for each in _feed(id, source, now, draw)]
-    settlements += _page(ids[10], now, draw)
+    updates = [each for id, source in zip(ids[:10], sources, strict=False) for each in _feed(id, source, now, draw)]
+    updates += _page(ids[10], now, draw)
     price = 0.0
     for k in range(0, 24 * 4):
         price = 0.8 + 0.3 * math.sin(k / 30) + 0.05 * draw.random()
@@ -53,20 +134,20 @@ def fill(store: Store, now: float = NOW, seed: int = 1) -> list[int]:
             at=at, price=price, budget=BUDGET, requests=requests, captured=requests * 0.6 * draw.random(), errors=k % 7
         )
         store.commit(Batch(price=row))
-    shared = learn(store.sources(ids=ids), settlements)
+    shared = learn(store.sources(ids=ids), updates)
     holds = [Hold(host="market.example", until=now + 900, reason="answered 503")]
-    store.commit(Batch(settlements=settlements, holds=holds, shared=shared))
+    store.commit(Batch(updates=updates, holds=holds, shared=shared))
     return ids
 
 
-def learn(sources: list[Source], settlements: list[Settlement]) -> bytes:
+def learn(sources: list[Source], updates: list[VisitUpdate]) -> bytes:
     """Let the policy learn from the visits in order, and keep in their progress what it believes; its shared record."""
     policy, ids = make_policy(Config()), [source.id for source in sources]
-    policy.start(len(ids), min(each.crawl.at for each in settlements), labels=[source.url for source in sources])
+    policy.start(len(ids), min(each.crawl.at for each in updates), labels=[source.url for source in sources])
     policy.configure(np.arange(len(ids)), half_life=np.array([source.half_life or math.nan for source in sources]),
                      importance=np.array([source.importance for source in sources]))  # fmt: skip
     latest = {}
-    for each in sorted(settlements, key=lambda settlement: settlement.crawl.at):
+    for each in sorted(updates, key=lambda update: update.crawl.at):
         crawl, number = each.crawl, ids.index(each.crawl.source)
         if crawl.outcome == "failed":
             visits = Visits(np.array([number]), crawl.at, failed=np.array([True]))
@@ -85,7 +166,7 @@ def learn(sources: list[Source], settlements: list[Settlement]) -> bytes:
     return policy.shared()
 
 
-def _feed(id: int, source: Source, now: float, draw: random.Random) -> list[Settlement]:
+def _feed(id: int, source: Source, now: float, draw: random.Random) -> list[VisitUpdate]:
     rate = math.log(2) / (source.half_life or 12 * HOUR)
     pace = draw.uniform(2, 30) / 86400
     value, made = pace / rate, []
@@ -127,25 +208,25 @@ def _feed(id: int, source: Source, now: float, draw: random.Random) -> list[Sett
             due=at + every,
             captured=0.7 * k,
         )
-        made.append(Settlement(crawl=crawl, progress=progress, items=items))
+        made.append(VisitUpdate(crawl=crawl, progress=progress, items=items))
     return made
 
 
 def _item(id: int, source: Source, key: str, published: float, at: float, draw: random.Random) -> Item:
     topic = source.title.split()[0]
+    title, start = draw.choice(HEADLINES[topic]), draw.randrange(len(DETAILS))
     return Item(
         source=id,
         key=item_key(key),
-        title=f"{topic} {draw.choice(DEEDS)}, {draw.choice(TOPICS).lower()} next",
+        title=title,
         link=f"https://{topic.lower()}.example/story/{key}",
-        summary=f"The {topic.lower()} {draw.choice(DEEDS)}. "
-        + "People of the town came to see it. " * draw.randint(1, 5),
+        summary=" ".join((DETAILS * 2)[start : start + draw.randint(1, 3)]),
         published=published,
         first_seen=at,
     )
 
 
-def _page(id: int, now: float, draw: random.Random) -> list[Settlement]:
+def _page(id: int, now: float, draw: random.Random) -> list[VisitUpdate]:
     made, text = [], "Apples 3.20\nPears 2.90\nPlums 4.10"
     for k in range(6):
         at = now - (6 - k) * 20 * HOUR
@@ -157,7 +238,7 @@ def _page(id: int, now: float, draw: random.Random) -> list[Settlement]:
         source = Source(id=id, url="https://prices.example/list", title="Price list")
         version = Version(source=id, at=at, digest=str(k), text=text, diff=diff)
         made.append(
-            Settlement(
+            VisitUpdate(
                 crawl=Crawl(source=id, at=at, outcome="first" if k == 0 else "changed", status=200, elapsed_s=0.2,
                             captured=0.5, value=0.9, value_sd=0.3, rate=2e-5, rate_sd=1e-5),
                 progress=Progress(source=id, last=at, visits=k + 1, value=0.9, value_sd=0.3, rate=2e-5, rate_sd=1e-5,

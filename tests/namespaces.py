@@ -11,11 +11,12 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
+
+from until import until
 
 MANAGEMENT, WEB = "10.231.0", "10.232.0"
 _NEW_NETWORK = 0x40000000  # CLONE_NEWNET
@@ -56,9 +57,7 @@ class Cables:
             for pid in _inside(name):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            last = time.monotonic() + 10.0
-            while _inside(name) and time.monotonic() < last:
-                time.sleep(0.05)
+            until(lambda name=name: not _inside(name), at_most_s=10.0)
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
 
 

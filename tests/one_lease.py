@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from recrawl.clock import ManualClock
-from recrawl.cluster.office import SCOPE
+from recrawl.cluster.leader_lease import SCOPE
 from recrawl.errors import StoreError
-from recrawl.store.postgres.ownership import Lease
+from recrawl.store.records import Lease
 
 
 class OneLease:

@@ -176,7 +176,7 @@ def _free_port(address: str = "127.0.0.1") -> int:
 
 def new_server(address: str = "127.0.0.1", clients: str = "127.0.0.1/32") -> Server:
     """A server for one test to mistreat; skips the test where there is none to be had."""
-    pytest.importorskip("asyncpg")
+    pytest.importorskip("psycopg")
     bin = binaries()
     if bin is None:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")

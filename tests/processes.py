@@ -13,16 +13,17 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from recrawl.config import Config
-from recrawl.crawl.deciding import make_policy
+from recrawl.crawl.decider_setup import make_policy
+from recrawl.policies.compile_ahead import warm_up
 from recrawl.policies.learned_whittle import LearnedWhittle
-from recrawl.policies.warming import warm_up
 from recrawl.synthweb.process import Served, running
+from until import until
 
 SETTINGS = """
 half_life = "6s"
@@ -115,14 +116,6 @@ def witness(*options: str | int | float) -> Iterator[Served]:
     with running(*options) as web:
         come_first(web.pid)
         yield web
-
-
-def until(happened: Callable[[], bool], at_most_s: float = PATIENCE_S) -> None:
-    """Wait for something that another process does; an error if it does not happen."""
-    last = time.monotonic() + at_most_s
-    while not happened():
-        assert time.monotonic() < last, f"it did not happen within {at_most_s:g} s"
-        time.sleep(0.01)
 
 
 def compile_all() -> None:

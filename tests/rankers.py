@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.crawl.ranking import Ranking, Standing
+from recrawl.crawl.explaining.ranking import Rank, Ranking
 from recrawl.policies.contract import Beliefs, Reason
 from recrawl.records import FloatArray
-from recrawl.store.base import Progress, Source
+from recrawl.store.records import Progress, Source
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 
@@ -92,6 +92,6 @@ def rhythmic(last: float, items_a_day: float = 24.0, busy: tuple[int, int] = (8,
     return FakeRanker(index, last, believed=believed, reason=Reason("rhythm", numbers))
 
 
-def standing(ranker: FakeRanker, progress: Progress, now: float, price: float) -> Standing:
+def standing(ranker: FakeRanker, progress: Progress, now: float, price: float) -> Rank:
     """Of the one source there is."""
     return Ranking(ranker, {progress.source: 0}).standing(progress, now, price)

@@ -11,8 +11,8 @@ import msgspec
 from aiohttp import web
 
 from live import crawl, settings
-from recrawl.store.base import Event, Source, Version
 from recrawl.store.opening import open_store
+from recrawl.store.records import Event, Source, Version
 from servers import serving
 
 Answer = Callable[[], web.Response]
@@ -35,7 +35,8 @@ class Watched:
     """
 
     def __init__(self, folder: Path, overrides: Mapping[str, object] | None = None) -> None:
-        self.config = settings(folder / "recrawl.db", "200/s", overrides)
+        # One round follows the other at once: what failed must not be held any more.
+        self.config = settings(folder / "recrawl.db", "200/s", {"politeness.backoff": "1ms", **(overrides or {})})
         self.asked: list[web.BaseRequest] = []
         self._answers: dict[str, Answer] = {}
 

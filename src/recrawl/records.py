@@ -1,7 +1,8 @@
 """The words every room uses: what a source is, what a crawl showed.
 
 Records hold plain arrays and check them once, on the way in, so that kernels and policies never have to. They know
-nothing of time passing, of scheduling or of where the numbers came from.
+nothing of time passing, of scheduling or of where the numbers came from. It is long for what it checks, not for what
+it does: every argument is named in its error.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 LifetimeForm = Literal["exact", "paper"]
+Listed = tuple[IntArray, FloatArray]
+"""What a list says: pages, and when each was last modified; NaN where it does not say."""
 
 
 def checked(
@@ -129,6 +132,34 @@ def _lists(argument: str, value: Any) -> list[FloatArray]:
     return out
 
 
+def _sitemaps(argument: str, value: Any) -> list[Listed | None]:
+    """What each visit to a list showed; None for a visit to anything else."""
+    expected = "(page ids, lastmod) for each id that is a list, else None"
+    return [
+        None if each is None else _listed(argument, each, expected, place)
+        for place, each in enumerate(several(argument, value, expected))
+    ]
+
+
+def _listed(argument: str, entry: Any, expected: str, place: int) -> Listed:
+    if not isinstance(entry, tuple | list) or len(entry) != 2:
+        raise ParameterError(argument, expected, shown(entry), (place,))
+    pages = whole_numbers(argument, entry[0], "whole numbers >= 0 for pages")
+    if len(pages) and (pages.min() < 0 or len(np.unique(pages)) < len(pages)):
+        raise ParameterError(argument, "distinct whole numbers >= 0 for the pages of a list", shown(entry[0]), (place,))
+    stated = "finite numbers or datetimes for lastmod, NaN where it is not said"
+    try:
+        lastmod = np.atleast_1d(np.asarray(moments(argument, entry[1]), np.float64))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(argument, stated, shown(entry[1]), (place,)) from error
+    if lastmod.shape != pages.shape:
+        raise ParameterError(argument, f"a lastmod per page ({len(pages)})", f"shape {lastmod.shape}", (place,))
+    if np.isinf(lastmod).any():
+        at = int(np.argmax(np.isinf(lastmod)))
+        raise ParameterError(argument, stated, lastmod[at], (place, at))
+    return pages, lastmod
+
+
 _SHOWN: dict[str, Callable[[str, Any], Any]] = {
     "changed": _truths,
     "published": _lists,
@@ -136,6 +167,7 @@ _SHOWN: dict[str, Callable[[str, Any], Any]] = {
     "interest": _lists,
     "new": _counts,
     "failed": _truths,
+    "sitemap": _sitemaps,
 }
 """What a visit may have shown, and how it is checked."""
 
@@ -324,6 +356,12 @@ class Visits:
         interest: per id, the interest of each new item
         new: per id, the number of new items without a date
         failed: whether the crawl failed; a failed crawl teaches nothing else
+        sitemap: per id, what a list (a sitemap, an index) said: page ids and when each was last modified, in Unix
+            seconds, NaN where it is not said; None for a visit that was to no list
+
+    >>> visits = Visits([7, 9], 100.0, sitemap=[None, ([3, 4], [50.0, float("nan")])])
+    >>> visits.of_lists.tolist()
+    [False, True]
     """
 
     ids: IntArray
@@ -334,6 +372,7 @@ class Visits:
     interest: Sequence[npt.ArrayLike] | None = None
     new: IntArray | None = None
     failed: BoolArray | None = None
+    sitemap: Sequence[Listed | None] | None = None
 
     def __post_init__(self) -> None:
         ids = whole_numbers("ids", self.ids)
@@ -355,8 +394,16 @@ class Visits:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def of_lists(self) -> BoolArray:
+        """Which of the visits showed a list."""
+        if self.sitemap is None:
+            return np.zeros(len(self), dtype=bool)
+        listed = np.array([entry is not None for entry in self.sitemap], dtype=bool)
+        return listed if self.failed is None else listed & ~self.failed
+
     def renumbered(self, ids: IntArray) -> Visits:
-        """The same visits, to be known by other ids."""
+        """The same visits, to be known by other ids; pages that a list names keep theirs."""
         twin = object.__new__(Visits)
         vars(twin).update(vars(self), ids=ids)
         return twin

@@ -1,21 +1,20 @@
 """Scheduling for people with their own fetcher: keys in, keys out, everything remembered in a store.
 
-Nothing here fetches. The caller asks what is due, fetches it as it likes, and reports what that brought.
+Nothing here fetches. The caller asks what is due, fetches it as it likes, and reports what that brought. Longer than
+other modules, because it is the library's face: half of it says what arguments mean.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -24,21 +23,24 @@ from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.loading import replaced
-from recrawl.config.settings import ObjectiveName, Scope
-from recrawl.crawl.causes import Causes
-from recrawl.crawl.duties import FIRST_S
-from recrawl.crawl.explanation import Explanation, circumstances, explain
-from recrawl.crawl.intents import Intent
-from recrawl.crawl.key_terms import checked_terms, key_source, key_text
-from recrawl.crawl.politeness import MAX_RETRY_AFTER_S, Slots
-from recrawl.crawl.purse import Purse
-from recrawl.crawl.releasing import Release, last_release, released_since
-from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, settle_failure, settle_report
-from recrawl.crawl.settings_note import leave_settings
-from recrawl.crawl.settled import Settled
+from recrawl.config.settings import HALF_LIFE, MAX_AGE, ObjectiveName, Scope
+from recrawl.crawl.catalogue.key_fields import checked_terms, key_source, key_text
+from recrawl.crawl.decider_polling import DeciderPolling
+from recrawl.crawl.explaining.explanation import Explanation, circumstances, explain
+from recrawl.crawl.explaining.ranking import Ranking
+from recrawl.crawl.fetching.politeness import HostSlots
+from recrawl.crawl.fetching.retry_after import MAX_RETRY_AFTER_S
+from recrawl.crawl.hold_causes import Causes
+from recrawl.crawl.hold_release import last_release, released_since
+from recrawl.crawl.pending_writes import PendingWrites
+from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, outcome_of_failure, outcome_of_report
+from recrawl.crawl.request_budget import RequestBudget
+from recrawl.crawl.stored_settings import leave_settings
+from recrawl.crawl.visits import Intent
 from recrawl.errors import ContractError, ParameterError, StoreError
-from recrawl.store.base import Batch, Crawl, Hold, Price, Progress, Source, Store
 from recrawl.store.opening import open_store
+from recrawl.store.records import Crawl, Hold, Progress, Source
+from recrawl.store.roles import Store
 from recrawl.units import parse_duration
 from recrawl.wiring import make_budget, make_decider, make_policy, owner
 
@@ -46,10 +48,6 @@ Moment = float | datetime
 Time = str | float | timedelta
 P = ParamSpec("P")
 T = TypeVar("T")
-ACCOUNTS_S = 60.0
-"""Time between two lines of the price history, and two writes of the learner's shared record."""
-ASK_AGAIN_S = 1.0
-"""After so long it is worth asking what is due again, whatever is known of holds."""
 EXPLAINED = 10
 """Fetches an explanation looks back on."""
 
@@ -60,13 +58,13 @@ def _locked(method: Callable[Concatenate[Scheduler, P], T]) -> Callable[Concaten
     @wraps(method)
     def guarded(self: Scheduler, /, *args: P.args, **kwargs: P.kwargs) -> T:
         with self._lock:
-            self._require_open()
+            _require_open(self._closed)
             return method(self, *args, **kwargs)
 
     return guarded
 
 
-class Scheduler:
+class Scheduler(AbstractContextManager["Scheduler"]):
     """What to fetch next, under a budget, for any fetcher.
 
     Parameters
@@ -106,8 +104,8 @@ class Scheduler:
         *,
         policy: str = LEARNED,
         objective: ObjectiveName = "ephemeral",
-        half_life: Time = "12h",
-        max_age: Time = "30d",
+        half_life: Time = HALF_LIFE,
+        max_age: Time = MAX_AGE,
         min_interval: Time = "1s",
         burst: float | None = None,
         scope: Scope = "url",
@@ -129,45 +127,27 @@ class Scheduler:
         )
         self._write_every_s = parse_duration("write_every", write_every)
         make_policy(self._config)  # its options are checked before anybody's store is touched
-        budgeted = make_budget(self._config)
-        self._lock, self._writing = threading.RLock(), threading.Lock()
+        allotment = make_budget(self._config)
+        self._lock, self._writing, self._closed = threading.RLock(), threading.Lock(), False
         """The first for everything but the store, so that writing may go on in another thread; the second for that."""
-        self._closed = False
         self._store = _opened(store)
-        try:
-            self._store.claim(owner(), self.clock.now())
-            try:
-                self._begin(self.clock.now())
-                self._purse = Purse(budgeted, self.clock)  # last: nothing is saved up while all this is made
-            except BaseException:
-                self._store.release()
-                raise
-        except BaseException:
+        with ExitStack() as failed:
             if self._store is not store:
-                self._store.close()
-            raise
-
-    def _begin(self, now: float) -> None:
-        """Go on where the store, which is ours now, left off."""
-        leave_settings(self._store, self._config)
-        self._slots = Slots(self._config.politeness, now, random.Random(), Causes.of(self._config))
-        self._revision, self._released = self._store.revision(), last_release(self._store)
-        self._decider = make_decider(self._config, self._store, self._slots, now)
-        self._flying: dict[str, Intent] = {}
-        self._frees = sorted(self._decider.held(now))
-        self._tried: float | None = None
-        """Tokens there were when nothing was due; None if something may have become due since."""
-        self._tried_at = now
-        self._waiting = Batch()
-        self._waiting_since = now
-        self._unscheduled: list[int] = []
-        """The policy's numbers of the last of them, which the decider has yet to write down."""
-        self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
-        self._account_s = FIRST_S
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise ContractError("the scheduler is closed: make a new one over the same store")
+                failed.callback(self._store.close)
+            now = self.clock.now()
+            self._store.claim(owner(), now)
+            failed.callback(self._store.release)
+            leave_settings(self._store, self._config)
+            self._slots = HostSlots(self._config.politeness, now, random.Random(), Causes.of(self._config))
+            self._revision, self._released = self._store.revision(), last_release(self._store)
+            self._decider = make_decider(self._config, self._store, self._slots, now)
+            self._intents: dict[str, Intent] = {}
+            """Of the keys in flight."""
+            self._again = DeciderPolling(self._decider.holds.ends(now), now)
+            self._pending = PendingWrites(self._decider, now)
+            # Last: nothing is saved up while all this is made.
+            self._request_budget = RequestBudget(allotment, self.clock)
+            failed.pop_all()
 
     # -- the catalogue
 
@@ -210,8 +190,8 @@ class Scheduler:
                 edits.append(there[each.id])
         if edits:
             self._store.edit(edits)
-        self._decider.admit([there[each] for each in ids], now, self._store.progress(ids))
-        self._tried = None
+        self._decider.upsert([there[each] for each in ids], now, self._store.progress(ids))
+        self._again.changed()
         return {line.url: each.new for line, each in zip(wanted, added, strict=True)}
 
     def check(self, terms: Mapping[str, Any]) -> None:
@@ -225,10 +205,8 @@ class Scheduler:
         if line is None:
             return False
         self._store.remove([line.id])
-        self._decider.dismiss([line.id])
-        intent = self._flying.pop(key, None)
-        if intent is not None:
-            self._decider.give_back([intent], self.clock.now())
+        self._decider.remove([line.id])
+        self.release(key)
         return True
 
     @_locked
@@ -242,42 +220,36 @@ class Scheduler:
         if revision != self._revision:
             since, self._revision = self._revision, revision
             removed, edited = self._store.removed(since), self._store.sources(since_revision=since)
-            self._decider.dismiss(removed)
-            self._decider.admit(edited, now, self._store.progress([line.id for line in edited]))
-            self._waiting.progress += self._decider.drain_lifted()
+            self._decider.remove(removed)
+            self._decider.upsert(edited, now, self._store.progress([line.id for line in edited]))
+            self._pending.hold((), self._decider.holds.drain_lifted())
         for each in lifted:
-            self._lift(each, now)
-        self._tried = None
+            freed = self._decider.release(each.sources, each.hosts, now)
+            self._pending.hold(self._slots.drain_holds(), freed)
+            self._released = each.number
+        self._again.changed()
         return True
-
-    def _lift(self, released: Release, now: float) -> None:
-        freed = {each.source: each for each in self._decider.release(released.sources, released.hosts, now)}
-        for settlement in self._waiting.settlements:  # what was reported before it was released
-            settlement.progress = freed.get(settlement.crawl.source, settlement.progress)
-        self._waiting.progress += freed.values()
-        self._waiting.holds += self._slots.drain_holds()
-        self._released = released.number
 
     @_locked
     def source(self, key: str) -> Source | None:
         """What is said about a key, its memo included; None for one that is not there."""
-        number = self._decider.number(key_text(key))
-        return None if number is None else self._decider.source(number)
+        number = self._decider.roster.urls.get(key_text(key))
+        return None if number is None else self._decider.roster.source(number)
 
     @_locked
     def progress(self, key: str) -> Progress | None:
         """What fetching a key has led to so far, its validators included; None for one that is not there."""
-        number = self._decider.number(key_text(key))
+        number = self._decider.roster.urls.get(key_text(key))
         return None if number is None else self._decider.progress(number)
 
     @_locked
     def explain(self, key: str) -> Explanation:
         """Why and when a key is handed out, in the very numbers it is ranked by; `why` is all of it in a sentence."""
-        number = self._decider.number(key_text(key))
+        number = self._decider.roster.urls.get(key_text(key))
         if number is None:
             raise ContractError(f"{key!r} is not in the catalogue: add it first")
         now, decider, config = self.clock.now(), self._decider, self._config
-        source, progress = decider.source(number), decider.progress(number)
+        source, progress = decider.roster.source(number), decider.progress(number)
         host = self._slots.key_of(source.url)
         until, reason = self._slots.held(host, now)
         around = circumstances(
@@ -286,20 +258,21 @@ class Scheduler:
             now,
             price=self.price,
             hold=Hold(host=host, until=until, reason=reason) if until else None,
-            waiting=decider.newcomers() if progress.last is None else 0,
-            budget=self._purse.per_second,
+            waiting=decider.roster.count_unfetched() if progress.last is None else 0,
+            budget=self._request_budget.per_second,
         )
-        if key in self._flying:
+        if number in decider.roster.in_flight:
             around = msgspec.structs.replace(around, in_flight=True)
-        standing = decider.ranking().standing(progress, now, around.price)
+        standing = Ranking(decider.policy, decider.roster.numbers).standing(progress, now, around.price)
         crawls = self._store.crawls(source=source.id, limit=EXPLAINED)
-        return explain(source, progress, now, around, standing, crawls, in_vain=not decider.is_wished(number))
+        made = not decider.schedules.is_requested(number)
+        return explain(source, progress, now, around, standing, crawls, in_vain=made)
 
     def __len__(self) -> int:
         return len(self._decider)
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self._decider.number(key) is not None
+        return isinstance(key, str) and key in self._decider.roster.urls
 
     # -- scheduling
 
@@ -311,19 +284,19 @@ class Scheduler:
         """
         if limit is not None and whole("limit", limit) == 0:
             return []
-        now, dearest = self.clock.now(), self._decider.dearest()
-        self._purse.make_room(dearest)
-        available = self._purse.available()
+        now, dearest = self.clock.now(), self._decider.dearest
+        self._request_budget.make_room(dearest)
+        available = self._request_budget.available()
         tokens = available if limit is None else min(available, max(float(limit), dearest))
         intents = self._decider.choose(now, tokens) if tokens >= 1.0 - 1e-9 else []
         if limit is not None and len(intents) > limit:
             self._decider.give_back(intents[limit:], now)
             intents = intents[:limit]
         if intents:
-            self._purse.spend(self._decider.cost(intents))
+            self._request_budget.spend(sum(intent.source.cost for intent in intents))
         elif tokens >= 1.0 - 1e-9:
-            self._tried, self._tried_at = tokens, now
-        self._flying.update((intent.source.url, intent) for intent in intents)
+            self._again.in_vain(tokens, now)
+        self._intents.update((intent.source.url, intent) for intent in intents)
         return [intent.source.url for intent in intents]
 
     @_locked
@@ -331,34 +304,16 @@ class Scheduler:
         """Seconds until there may be something due: the budget allows so many requests, and nothing known holds
         every key; 0 for now, inf if a report or a new key has to come first."""
         requests = number("requests", requests, "a finite number >= 0")
-        available = self._purse.available()
-        if available < requests:
-            return self._purse.wait_s(requests)
-        if self._tried is None:
-            return 0.0
-        now = self.clock.now()
-        if self._frees and self._frees[0] <= now:
-            while self._frees and self._frees[0] <= now:
-                heapq.heappop(self._frees)
-            self._tried = None
-            return 0.0
-        held = self._frees[0] - now if self._frees else math.inf
-        if held == math.inf and len(self._flying) < len(self._decider):
-            held = max(self._tried_at + ASK_AGAIN_S - now, 0.0)
-        dearest = self._decider.dearest()
-        if self._tried < dearest:
-            if available >= self._tried + 1.0:
-                return 0.0
-            held = min(held, self._purse.wait_s(min(self._tried + 1.0, dearest)))
-        return held
+        decider, idle = self._decider, self.in_flight < len(self._decider)
+        return self._again.wait_s(self.clock.now(), requests, self._request_budget, decider.dearest, idle)
 
     @_locked
     def spend(self, requests: float = 1.0) -> bool:
         """Pay for a request beyond the fetch itself (a redirect, a retry); False if the budget has nothing left."""
         requests = number("requests", requests, "a finite number >= 0")
-        if self._purse.available() < requests:
+        if self._request_budget.available() < requests:
             return False
-        self._purse.spend(requests)
+        self._request_budget.spend(requests)
         return True
 
     @_locked
@@ -371,16 +326,16 @@ class Scheduler:
         """
         status = whole("status", status, low=100, high=999)
         asked = None if retry_after is None else _header(retry_after)
-        if not self._decider.visits_host(key_text(key)):
+        now, scope = self.clock.now(), self._slots.key_of(key_text(key))
+        if not self._decider.hosts.knows(scope):
             return 0.0
-        now, scope = self.clock.now(), self._slots.key_of(key)
         self._slots.answered(scope, status, asked, now, key)
         until, _ = self._slots.held(scope, now)
         if until <= now:
             return 0.0
-        self._decider.heed(key, now)
-        self._free_at(until)
-        self._waiting.holds += self._slots.drain_holds()
+        self._decider.holds.host_changed(scope, now)
+        self._again.hold_ends(until)
+        self._pending.hold(self._slots.drain_holds())
         return until - now
 
     @_locked
@@ -427,23 +382,23 @@ class Scheduler:
         )
         if failure is not None:
             failure.require_nothing_brought(told)
-        crawl = self._take(key_text(key), failure or told)
-        if self.clock.now() - self._waiting_since >= self._write_every_s:
+        crawl = self._take_over(key_text(key), failure or told)
+        if self.clock.now() - self._pending.since >= self._write_every_s:
             self.flush()
         return crawl
 
     @_locked
     def release(self, key: str) -> None:
         """A key was not fetched after all: it is as wanted as before. What it cost is not given back."""
-        intent = self._flying.pop(key_text(key), None)
+        intent = self._intents.pop(key_text(key), None)
         if intent is not None:
             self._decider.give_back([intent], self.clock.now())
-            self._tried = None
+            self._again.changed()
 
     @property
     def in_flight(self) -> int:
         """How many keys are handed out."""
-        return len(self._flying)
+        return len(self._decider.roster.in_flight)
 
     @property
     def price(self) -> float:
@@ -455,21 +410,19 @@ class Scheduler:
     @property
     def unwritten(self) -> int:
         """Reports waiting to be written."""
-        return len(self._waiting.settlements)
+        return len(self._pending)
 
     def flush(self) -> None:
         """Write what waits to be written. Other threads may go on meanwhile."""
         with self._writing:
             with self._lock:
-                self._require_open()
-                self._write_down()
-                batch, self._waiting = self._waiting, Batch()
-                self._waiting_since = self.clock.now()
+                _require_open(self._closed)
+                batch = self._pending.take(self.clock.now())
             try:
                 self._store.commit(batch)
             except BaseException:
                 with self._lock:
-                    self._waiting = _joined(batch, self._waiting)
+                    self._pending.put_back(batch)
                 raise
 
     def close(self) -> None:
@@ -481,9 +434,9 @@ class Scheduler:
         with self._lock:
             if self._closed:
                 return
-            for key in list(self._flying):
+            for key in list(self._intents):
                 self.release(key)
-            self._keep_accounts(self.clock.now())
+            self._pending.account(self.clock.now(), self._request_budget.per_second)
         try:
             self.flush()
         finally:
@@ -492,79 +445,31 @@ class Scheduler:
                 self._store.release()
             self._store.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- what a report leads to
-
     @_locked
-    def _take(self, key: str, told: Report | Failure) -> Crawl:
-        intent = self._flying.get(key)
+    def _take_over(self, key: str, told: Report | Failure) -> Crawl:
+        intent = self._intents.get(key)
         if intent is None:
             raise ContractError(f"{key!r} was not handed out by due(), or was reported before")
-        now, terms = self.clock.now(), self._decider.terms
+        now, decider = self.clock.now(), self._decider
         if isinstance(told, Failure):
-            held = self._slots.held(intent.host, now)[0]
-            settled = settle_failure(intent, told, now, terms, held)
+            outcome = outcome_of_failure(intent, told, now, decider.rules, self._slots.held(intent.host, now)[0])
         else:
-            settled = settle_report(intent, told, now, terms)
-        return self._settle(intent, settled, now)
-
-    def _settle(self, intent: Intent, settled: Settled, now: float) -> Crawl:
-        del self._flying[intent.source.url]
-        (settlement,) = self._decider.take_in([intent.number], [settled], now)
-        self._decider.leave_hosts([intent], now)
-        self._free_at(settled.hold_until)
-        self._tried = None
-        self._requests += settlement.crawl.requests
-        self._captured += settlement.crawl.captured
-        self._errors += int(settlement.crawl.outcome in ("failed", "refused"))
-        self._waiting.settlements.append(settlement)
-        self._unscheduled.append(intent.number)
-        if now - self._accounted >= self._account_s:
-            self._account_s = min(2.0 * self._account_s, ACCOUNTS_S)
-            self._keep_accounts(now)
-        return settlement.crawl
-
-    def _write_down(self) -> None:
-        """Complete the settlements that came since the last time."""
-        if self._unscheduled:
-            self._decider.write_down(self._unscheduled, self._waiting.settlements[-len(self._unscheduled) :])
-            self._unscheduled = []
-
-    def _free_at(self, moment: float) -> None:
-        """Somebody may be due at that time who is not now."""
-        if math.isfinite(moment):
-            heapq.heappush(self._frees, moment)
-
-    @_locked
-    def _keep_accounts(self, now: float) -> None:
-        price = Price(
-            at=now,
-            price=self.price,
-            budget=self._purse.per_second,
-            requests=self._requests,
-            captured=self._captured,
-            errors=self._errors,
-        )
-        self._waiting.price, self._waiting.shared = price, self._decider.memory.shared()
-        self._accounted, self._requests, self._captured, self._errors = now, 0, 0.0, 0
+            outcome = outcome_of_report(intent, told, now, decider.rules)
+        del self._intents[key]
+        decider.take_over([intent.number], [outcome], now)
+        decider.holds.end_visits([intent], now)
+        self._again.hold_ends(outcome.hold_until)
+        self._again.changed()
+        self._pending.report(intent.number, outcome, now, self._request_budget.per_second)
+        return outcome.crawl
 
 
-def _joined(first: Batch, then: Batch) -> Batch:
-    """Two batches as one."""
-    return Batch(
-        settlements=first.settlements + then.settlements,
-        progress=first.progress + then.progress,
-        holds=first.holds + then.holds,
-        price=then.price or first.price,
-        shared=then.shared or first.shared,
-    )
+def _require_open(closed: bool) -> None:
+    if closed:
+        raise ContractError("the scheduler is closed: make a new one over the same store")
 
 
 def _settings(**said: Any) -> Config:

@@ -12,8 +12,9 @@ from datetime import timedelta
 from recrawl.arguments import meant, plain, shown
 from recrawl.errors import ParameterError
 
+DAY_S = 86400.0
 SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "m": 60.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0,
-           "d": 86400.0, "day": 86400.0, "w": 604800.0, "week": 604800.0}  # fmt: skip
+           "d": DAY_S, "day": DAY_S, "w": 604800.0, "week": 604800.0}  # fmt: skip
 BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 LONGEST = 200
 """Characters of a time."""
@@ -140,7 +141,7 @@ def show_rate(per_second: float) -> str:
     for name, seconds, least in (("s", 1.0, 10.0), ("min", 60.0, 2.0), ("h", 3600.0, 2.0)):
         if per_second * seconds >= least:
             return f"{per_second * seconds:.4g}/{name}"
-    return f"{per_second * 86400:.4g}/day"
+    return f"{per_second * DAY_S:.4g}/day"
 
 
 def _singular(unit: str) -> str:

@@ -14,31 +14,31 @@ import structlog
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
 from recrawl.config.live_policies import live_policy
-from recrawl.crawl import budget_note
-from recrawl.crawl.allowance import Allotment
-from recrawl.crawl.borders import Borders
-from recrawl.crawl.causes import Causes
-from recrawl.crawl.courier import Courier
+from recrawl.crawl import live_budget
 from recrawl.crawl.decider import Decider
-from recrawl.crawl.deciding import make_policy, make_terms, new_decider, recall
-from recrawl.crawl.gate import GatedTransport
-from recrawl.crawl.http import HttpTransport
-from recrawl.crawl.outlets import CommandOutlet, FileOutlet, Outlet, Outlets, WebhookOutlet
-from recrawl.crawl.pipeline import Crawler, Reading, Tempo
-from recrawl.crawl.politeness import Slots, authority_of, domain_of
-from recrawl.crawl.purse import Purse
-from recrawl.crawl.readers import Readers
-from recrawl.crawl.releasing import last_release
-from recrawl.crawl.robots import RobotsCache
-from recrawl.crawl.settings_note import leave_settings
-from recrawl.crawl.transport import Transport
-from recrawl.crawl.wishes import made_in_vain
+from recrawl.crawl.decider_setup import make_policy, make_rules, new_decider, recall
+from recrawl.crawl.fetching.borrowed_turns import HostOwners
+from recrawl.crawl.fetching.budgeted_transport import BudgetedTransport
+from recrawl.crawl.fetching.fetcher import Fetcher
+from recrawl.crawl.fetching.http_transport import HttpTransport
+from recrawl.crawl.fetching.politeness import HostSlots, authority_of, domain_of
+from recrawl.crawl.fetching.robots import RobotsCache
+from recrawl.crawl.fetching.transport import Transport
+from recrawl.crawl.hold_causes import Causes
+from recrawl.crawl.hold_release import last_release
+from recrawl.crawl.outlets import CommandOutlet, EventStore, FileOutlet, Outlet, Outlets, WebhookOutlet
+from recrawl.crawl.pipeline import Crawler, Intervals, Reading
+from recrawl.crawl.reading.readers import Readers
+from recrawl.crawl.request_budget import Allotment, RequestBudget
+from recrawl.crawl.requested_crawls import made_in_vain
+from recrawl.crawl.stored_settings import leave_settings
+from recrawl.policies.ab_plan import Trial
+from recrawl.policies.ab_policy import Split
+from recrawl.policies.compile_ahead import prepare
 from recrawl.policies.learned_whittle import LearnedWhittle
-from recrawl.policies.remembering import Memory
-from recrawl.policies.split import Split
-from recrawl.policies.trial import Trial
-from recrawl.policies.warming import prepare
-from recrawl.store.base import Batch, Keep, Store
+from recrawl.policies.stored_state import Memory
+from recrawl.store.records import Batch, Keep
+from recrawl.store.roles import Store
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """From glibc's malloc.h."""
@@ -60,7 +60,7 @@ def trial_host(config: Config) -> Callable[[str], str]:
     return lambda url: domain_of(authority_of(url)) if by_domain else authority_of(url)
 
 
-def make_decider(config: Config, store: Store, slots: Slots, now: float, split: Split | None = None) -> Decider:
+def make_decider(config: Config, store: Store, slots: HostSlots, now: float, split: Split | None = None) -> Decider:
     """A decider that goes on where the store left off; with two policies at once if they are given."""
     slots.restore(store.holds(now))
     decider = new_decider(config, slots, split)
@@ -68,8 +68,10 @@ def make_decider(config: Config, store: Store, slots: Slots, now: float, split: 
         if isinstance(policy, LearnedWhittle):  # the others are not compiled
             prepare(policy, now, store.count())
     decider.load(store.sources(), store.progress(), store.shared(), now)
-    decider.grant(made_in_vain(store, decider.wishes(), now, decider.terms.log_s))
-    if lifted := decider.drain_lifted():
+    roster = decider.roster
+    requested = [(roster.source(number), roster.progress(number)) for number in decider.schedules.requested()]
+    decider.requests_made(made_in_vain(store, requested, now, decider.rules.log_s))
+    if lifted := decider.holds.drain_lifted():
         store.commit(Batch(progress=lifted))
     _say_what_is_not_used(decider.memory)
     return decider
@@ -85,7 +87,7 @@ def _say_what_is_not_used(memory: Memory) -> None:
         )
 
 
-def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
+def make_outlets(config: Config, store: EventStore, clock: Clock) -> Outlets:
     """What is found goes where the settings say."""
     wanted: list[Outlet] = []
     settings = config.outlets
@@ -101,12 +103,12 @@ def make_outlets(config: Config, store: Store, clock: Clock) -> Outlets:
 def make_budget(config: Config, per_second: float | None = None) -> Allotment:
     """What may be spent, for as long as the program runs; by another budget than that of the settings, if given."""
     rate = config.budget_per_s if per_second is None else per_second
-    return Allotment(rate, float(config.burst) if config.burst else max(1.0, rate))
+    return Allotment(rate, config.burst_at(rate))
 
 
-def make_tempo(config: Config) -> Tempo:
+def make_intervals(config: Config) -> Intervals:
     """How a crawler paces itself."""
-    return Tempo(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet)
+    return Intervals(parallel=config.fetch.parallel, quiet_hours=config.politeness.quiet)
 
 
 def make_crawler(
@@ -116,9 +118,9 @@ def make_crawler(
     clock: Clock | None = None,
     transport: Transport | None = None,
     allotted: bool = False,
-    borders: Borders | None = None,
+    host_owners: HostOwners | None = None,
     outlets: Outlets | None = None,
-    tempo: Tempo | None = None,
+    intervals: Intervals | None = None,
     sweeps: bool = True,
     split: Split | None = None,
 ) -> Crawler:
@@ -127,44 +129,41 @@ def make_crawler(
     Parameters
         transport: what requests leave by; by default HTTP
         allotted: there is nothing to spend before the first `Crawler.allot`; by default the budget of the settings
-        borders: which hosts are another crawler's; by default none
-        outlets: where what is found goes; by default where the settings say
-        tempo: how it paces itself; by default with as many visits at once, and the quiet hours, that the settings say
+        host_owners: which hosts are another crawler's; by default none
+        outlets, intervals: where what is found goes, and how it paces itself; by default as the settings say
         sweeps: whether it drops what is past its time
         split: two policies to compare, in place of the one of the settings
     """
     timer = clock or SystemClock()
     leave_settings(store, config)
     revision, released = store.revision(), last_release(store)
-    slots = Slots(config.politeness, timer.now(), random.Random(), Causes.of(config))
+    slots = HostSlots(config.politeness, timer.now(), random.Random(), Causes.of(config))
     decider = make_decider(config, store, slots, timer.now(), split)
     budget = None if allotted else make_budget(config)
     changeable = budget is not None and split is None  # a trial splits the budget itself
     if budget is not None and changeable:
-        budget_note.begin(store, owner(), budget.per_second)
-    purse = Purse(budget, timer)
-    gate = GatedTransport(transport or HttpTransport(config.fetch, timer), budget, timer)
-    courier = Courier(
-        gate,
+        live_budget.begin(store, owner(), budget.per_second)
+    request_budget = RequestBudget(budget, timer)
+    fetcher = Fetcher(
+        BudgetedTransport(transport or HttpTransport(config.fetch, timer), request_budget),
         RobotsCache(config.fetch.user_agent, store.robots),
         slots,
-        purse,
+        request_budget,
         timer,
         config.fetch,
         obey_robots=config.politeness.robots,
-        borders=borders,
-        heed=lambda url: decider.heed(url, timer.now()),
+        owners=host_owners,
+        turn_changed=lambda url: decider.holds.host_changed(slots.key_of(url), timer.now()),
     )
     return Crawler(
         decider=decider,
-        courier=courier,
+        fetcher=fetcher,
         readers=Readers(),
         store=store,
-        purse=purse,
-        gate=gate,
+        request_budget=request_budget,
         clock=timer,
         outlets=outlets or make_outlets(config, store, timer),
-        tempo=tempo or make_tempo(config),
+        intervals=intervals or make_intervals(config),
         reading=Reading(config.pages.keep_text_bytes, config.hints),
         revision=revision,
         released=released,
@@ -207,11 +206,11 @@ __all__: Sequence[str] = [
     "make_budget",
     "make_crawler",
     "make_decider",
+    "make_intervals",
     "make_outlets",
     "make_policy",
+    "make_rules",
     "make_split",
-    "make_tempo",
-    "make_terms",
     "owner",
     "recall",
     "trial_host",

@@ -205,7 +205,7 @@ def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
 
 
 def test_a_fleet_shares_its_budget_by_sources_where_nobody_knows_a_price() -> None:
-    from recrawl.cluster.market import Bids, Market
+    from recrawl.cluster.budget_shares import Bids, Market
 
     surveys = []
     for count in (10, 30):

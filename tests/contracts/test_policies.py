@@ -208,6 +208,54 @@ def test_failed_visits_teach_nothing_and_end_the_flight(policy: policies.Policy)
     assert set(ids.tolist()) <= seen
 
 
+def test_lists_are_taken_out_of_flight_and_say_nothing_of_rates(policy: policies.Policy) -> None:
+    for _ in rounds(policy, 10):
+        pass
+    before = policy.beliefs(np.arange(TARGETS))
+    ids = policy.choose(10.0, 2.0)
+    named = np.arange(TARGETS), np.linspace(-5.0, 9.5, TARGETS)
+    policy.observe(Visits(ids, 10.0, sitemap=[named] * len(ids)))
+    after = policy.beliefs(np.arange(TARGETS))
+    np.testing.assert_array_equal(before.value, after.value)
+    np.testing.assert_array_equal(before.rate, after.rate)
+    seen: set[int] = set()
+    for hour in range(1, 300):  # a schedule may wait hours before it looks again
+        chosen = policy.choose(3600.0 * hour, float(TARGETS))
+        seen |= set(chosen.tolist())
+        visit(policy, chosen, 3600.0 * hour)
+    assert set(ids.tolist()) <= seen
+
+
+def test_lists_and_others_may_come_together(policy: policies.Policy) -> None:
+    for _ in rounds(policy, 10):
+        pass
+    ids = policy.choose(10.0, 3.0)
+    lists = [None if place else (np.array([0, 1]), np.array([9.0, np.nan])) for place in range(len(ids))]
+    changed = np.arange(len(ids)) == 1
+    policy.observe(Visits(ids, 10.0, changed=changed, worth=changed.astype(float), sitemap=lists))
+    back: set[int] = set()
+    for hour in range(1, 300):
+        chosen = policy.choose(3600.0 * hour, float(TARGETS))
+        back |= set(chosen.tolist())
+        visit(policy, chosen, 3600.0 * hour)
+    assert set(ids.tolist()) <= back
+
+
+def test_signals_are_taken_and_start_no_visit(policy: policies.Policy) -> None:
+    for _ in rounds(policy, 10):
+        pass
+    away = policy.choose(10.0, 2.0)
+    policy.signal([0, 1], 10.5)
+    policy.signal([2, 3], 10.5, at=9.0)
+    policy.signal([4], 10.5, at=[8.0])
+    policy.signal([], 10.5)
+    assert not set(policy.choose(11.0, 2.0).tolist()) & set(away.tolist())
+
+
+def test_says_whether_lists_are_of_use_to_it(policy: policies.Policy) -> None:
+    assert policy.uses_lists in (True, False)
+
+
 def test_beliefs_have_one_entry_per_id(policy: policies.Policy) -> None:
     beliefs = policy.beliefs([2, 0])
     for figure in (beliefs.value, beliefs.value_sd, beliefs.rate, beliefs.rate_sd):

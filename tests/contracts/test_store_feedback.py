@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import postgres
-from recrawl.store.base import (
+from recrawl.store.opening import open_store
+from recrawl.store.records import (
     CLICKS_PER_CLIENT,
     Batch,
     Click,
@@ -17,11 +18,10 @@ from recrawl.store.base import (
     Crawl,
     Item,
     Progress,
-    Settlement,
     Source,
-    Store,
+    VisitUpdate,
 )
-from recrawl.store.opening import open_store
+from recrawl.store.roles import Store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -37,7 +37,7 @@ def with_items(store: Store, count: int = 3) -> None:
         items = [Item(source=source, key=k, first_seen=1.0) for k in range(count)]
         crawl = Crawl(source=source, at=1.0, outcome="new", value=2.0, rate=0.5)
         progress = Progress(source=source, last=1.0, value=2.0 * source, rate=0.5)
-        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress, items=items)]))
+        store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress, items=items)]))
 
 
 def test_one_client_counts_once_per_item(store: Store) -> None:

@@ -18,7 +18,9 @@ import pytest
 import postgres
 from recrawl.config import Discovery, SourceOptions
 from recrawl.errors import ParameterError, StoreError
-from recrawl.store.base import (
+from recrawl.store.discovery import NOTE, LeftOut, left_out
+from recrawl.store.opening import open_store
+from recrawl.store.records import (
     Batch,
     Crawl,
     Event,
@@ -28,15 +30,13 @@ from recrawl.store.base import (
     Price,
     Progress,
     Robots,
-    Settlement,
     Source,
-    Store,
     Totals,
     Version,
+    VisitUpdate,
     packed,
 )
-from recrawl.store.discovery import NOTE, LeftOut, left_out
-from recrawl.store.opening import open_store
+from recrawl.store.roles import Store
 from recrawl.store.sqlite import SqliteStore
 
 HOSTILE = [
@@ -74,17 +74,17 @@ def filled(store: Store, count: int = 3) -> list[int]:
     return [each.id for each in store.add([Source(url=f"https://{k}.example/") for k in range(count)])]
 
 
-def settled(source: int, /, at: float = 1.0, **parts: object) -> Settlement:
+def settled(source: int, /, at: float = 1.0, **parts: object) -> VisitUpdate:
     progress = parts.pop("progress", None) or Progress(source=source, last=at)
     crawl = parts.pop("crawl", None) or Crawl(source=source, at=at, outcome="new")
-    return Settlement(crawl=crawl, progress=progress, **parts)  # type: ignore[arg-type]
+    return VisitUpdate(crawl=crawl, progress=progress, **parts)  # type: ignore[arg-type]
 
 
 def found(store: Store, *items: Item, listed: bool = False) -> None:
-    """Commit items, each in its own settlement; `listed` says the source still shows them."""
+    """Commit items, each in its own update; `listed` says the source still shows them."""
     for each in items:
         progress = Progress(source=each.source, last=each.first_seen, listing=packed([each.key]) if listed else b"")
-        store.commit(Batch(settlements=[settled(each.source, each.first_seen, progress=progress, items=[each])]))
+        store.commit(Batch(updates=[settled(each.source, each.first_seen, progress=progress, items=[each])]))
 
 
 def same(one: msgspec.Struct, other: msgspec.Struct) -> bool:
@@ -174,9 +174,9 @@ class TestCatalogue:
         assert store.count(state="retired") == 0
         assert store.count(never_fetched=True) == 3
         assert store.count(never_fetched=True, state="active", tag="a") == 1
-        answered = Settlement(crawl=Crawl(source=1, at=5.0, outcome="first"), progress=Progress(source=1, last=5.0))
-        failed = Settlement(crawl=Crawl(source=3, at=5.0, outcome="failed"), progress=Progress(source=3, failures=1))
-        store.commit(Batch(settlements=[answered, failed]))
+        answered = VisitUpdate(crawl=Crawl(source=1, at=5.0, outcome="first"), progress=Progress(source=1, last=5.0))
+        failed = VisitUpdate(crawl=Crawl(source=3, at=5.0, outcome="failed"), progress=Progress(source=3, failures=1))
+        store.commit(Batch(updates=[answered, failed]))
         assert store.count(never_fetched=True) == 2
         assert store.count(never_fetched=True, state="active") == 1
 
@@ -225,6 +225,12 @@ class TestCatalogue:
         with pytest.raises(ParameterError, match="order"):
             store.items(order="worst")  # type: ignore[arg-type]
 
+    def test_an_unknown_choice_is_refused_by_name(self, store: Store) -> None:
+        with pytest.raises(TypeError, match="'sate'"):
+            store.sources(sate="active")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="'sauce'"):
+            store.items(sauce=1)  # type: ignore[call-arg]
+
     def test_edits_replace_the_line_and_its_tags(self, store: Store) -> None:
         store.add([Source(url="u", tags=("a",), headers={"A": "b"})])
         store.edit([Source(id=1, url="v", tags=("b", "b"), state="paused")])
@@ -250,7 +256,7 @@ class TestCatalogue:
         assert [s.id for s in store.sources(since_revision=before)] == [2]
         edited = store.revision()
         assert edited > before
-        store.commit(Batch(settlements=[settled(1)]))
+        store.commit(Batch(updates=[settled(1)]))
         assert store.revision() == edited
 
     def test_removals_grow_the_revision_and_can_be_asked_for(self, store: Store) -> None:
@@ -268,7 +274,7 @@ class TestCatalogue:
         filled(store)
         item = Item(source=1, key=5, title="unique", first_seen=1.0)
         version = Version(source=1, at=1.0, digest="d")
-        store.commit(Batch(settlements=[settled(1, items=[item], version=version)]))
+        store.commit(Batch(updates=[settled(1, items=[item], version=version)]))
         store.remove([1])
         assert store.items() == store.items(text="unique") == []
         assert store.crawls() == []
@@ -307,7 +313,7 @@ class TestCrawling:
             captured=7.25,
             belief=bytes(range(256)),
         )
-        store.commit(Batch(settlements=[settled(1, progress=given)]))
+        store.commit(Batch(updates=[settled(1, progress=given)]))
         assert list(store.progress()) == [given]
         store.commit(Batch(progress=[Progress(source=1)]))
         assert same(next(iter(store.progress())), Progress(source=1))
@@ -318,7 +324,7 @@ class TestCrawling:
         assert [p.source for p in store.progress()] == ids
         assert len(store.sources(ids=ids)) == 6000
         items = [Item(source=1, key=k, first_seen=1.0) for k in range(0, 100, 2)]
-        store.commit(Batch(settlements=[settled(1, items=items)]))
+        store.commit(Batch(updates=[settled(1, items=items)]))
         one, other = store.unseen([(1, range(50_000)), (2, [1, 2, 2])])
         assert one == set(range(50_000)) - set(range(0, 100, 2))
         assert other == {1, 2}
@@ -332,8 +338,8 @@ class TestCrawling:
             Item(source=1, key=5, title="first", first_seen=1.0),
             Item(source=1, key=5, title="second", first_seen=2.0),
         ]
-        store.commit(Batch(settlements=[settled(1, items=twice)]))
-        store.commit(Batch(settlements=[settled(1, items=twice), settled(2, items=[Item(source=2, key=5)])]))
+        store.commit(Batch(updates=[settled(1, items=twice)]))
+        store.commit(Batch(updates=[settled(1, items=twice), settled(2, items=[Item(source=2, key=5)])]))
         assert [i.title for i in store.items(source=1)] == ["first"]
         assert len(store.items(source=2)) == 1
         assert store.items(text="second") == []
@@ -352,7 +358,7 @@ class TestCrawling:
         )
         broken = settled(2, items=[Item(source=2, key=2**80, first_seen=1.0)])
         shared = Batch(
-            settlements=[good, broken],
+            updates=[good, broken],
             holds=[Hold(host="h", until=99.0)],
             robots=[Robots(origin="o", fetched=1.0, status=200)],
             price=Price(at=9.0, price=1.0, budget=1.0, requests=1, captured=0.0),
@@ -368,7 +374,7 @@ class TestCrawling:
         assert store.source("child") is None
         assert all(p.last is None for p in store.progress())
         assert store.revision() == before
-        store.commit(msgspec.structs.replace(shared, settlements=[good]))
+        store.commit(msgspec.structs.replace(shared, updates=[good]))
         assert len(store.items(text="ghost")) == 1
 
     def test_what_belongs_to_a_removed_source_is_left_out(self, store: Store) -> None:
@@ -376,11 +382,11 @@ class TestCrawling:
         store.remove([1])
         gone = settled(1, items=[Item(source=1, key=1, first_seen=1.0)], events=[Event(at=1.0, body=b"gone")])
         kept = settled(2, items=[Item(source=2, key=1, first_seen=1.0)], events=[Event(at=1.0, body=b"kept")])
-        store.commit(Batch(settlements=[gone, kept], progress=[Progress(source=1, due=1.0)]))
+        store.commit(Batch(updates=[gone, kept], progress=[Progress(source=1, due=1.0)]))
         assert [i.source for i in store.items()] == [2]
         assert [e.body for e in store.events(0)] == [b"kept"]
 
-    def test_items_may_come_ahead_of_their_settlement(self, store: Store) -> None:
+    def test_items_may_come_ahead_of_their_update(self, store: Store) -> None:
         filled(store, 2)
         store.remove([1])
         items = [Item(source=1 + k % 2, key=k, title=f"t{k}", first_seen=1.0) for k in range(6)]
@@ -397,7 +403,7 @@ class TestCrawling:
         assert line is not None
         line.kind, line.title, line.url, line.note = "feed", "A feed", "v", "moved from u"
         before = store.revision()
-        store.commit(Batch(settlements=[settled(1, source=line)]))
+        store.commit(Batch(updates=[settled(1, source=line)]))
         kept = store.source(1)
         assert kept is not None
         assert kept == msgspec.structs.replace(line, revision=kept.revision)
@@ -410,7 +416,7 @@ class TestCrawling:
         assert line is not None
         store.edit([Source(id=1, url="w", state="paused", importance=9.0, tags=("mine",))])
         line.title, line.url = "A feed", "v"
-        store.commit(Batch(settlements=[settled(1, source=line)]))
+        store.commit(Batch(updates=[settled(1, source=line)]))
         kept = store.source(1)
         assert kept is not None
         assert (kept.title, kept.url, kept.state, kept.importance, kept.tags) == (
@@ -421,7 +427,7 @@ class TestCrawling:
             ("mine",),
         )
         line.state = "retired"
-        store.commit(Batch(settlements=[settled(1, source=line)]))
+        store.commit(Batch(updates=[settled(1, source=line)]))
         assert store.count(state="retired") == 1
 
     def test_a_move_to_an_url_that_is_taken_is_not_made(self, store: Store) -> None:
@@ -429,7 +435,7 @@ class TestCrawling:
         line = store.source(1)
         assert line is not None
         line.url, line.note = "https://1.example/", "same as source 2"
-        store.commit(Batch(settlements=[settled(1, source=line)]))
+        store.commit(Batch(updates=[settled(1, source=line)]))
         kept = store.source(1)
         assert kept is not None
         assert (kept.url, kept.note) == ("https://0.example/", "same as source 2")
@@ -438,7 +444,7 @@ class TestCrawling:
         filled(store, 1)
         children = [Source(url="c1", kind="sitemap", tags=("t",)), Source(url="c2"), Source(url="https://0.example/")]
         for _ in range(2):
-            store.commit(Batch(settlements=[settled(1, children=children)]))
+            store.commit(Batch(updates=[settled(1, children=children)]))
         assert sorted(s.url for s in store.sources()) == ["c1", "c2", "https://0.example/"]
         assert len(list(store.progress())) == 3
 
@@ -447,7 +453,7 @@ class TestCrawling:
 
         def find(site: str, count: int, **bounds: int) -> None:
             children = [Source(url=f"{site}/{k}", found_on=site, added=5.0) for k in range(count)]
-            store.commit(Batch(settlements=[settled(1, children=children)], discovery=Discovery(**bounds)))
+            store.commit(Batch(updates=[settled(1, children=children)], discovery=Discovery(**bounds)))
 
         def found() -> dict[str, int]:
             return dict(sorted(Counter(source.found_on for source in store.sources()).items()))
@@ -471,7 +477,7 @@ class TestCrawling:
     def test_none_may_be_found(self, store: Store) -> None:
         filled(store, 1)
         children = [Source(url="c", found_on="site")]
-        store.commit(Batch(settlements=[settled(1, children=children)], discovery=Discovery(per_site=0)))
+        store.commit(Batch(updates=[settled(1, children=children)], discovery=Discovery(per_site=0)))
         assert store.count() == 1
 
     def test_holds_stand_until_their_time_and_are_replaced(self, store: Store) -> None:
@@ -508,7 +514,7 @@ class TestCrawling:
             (expected,),
             {expected: expected},
         )
-        settlement = settled(
+        update = settled(
             source.id,
             crawl=Crawl(source=source.id, at=1.0, outcome="failed", error=text),
             progress=Progress(source=source.id, etag=text, held_by=text),
@@ -516,7 +522,7 @@ class TestCrawling:
             version=Version(source=source.id, at=1.0, digest=text, text=text, diff=text),
             source=msgspec.structs.replace(line, note=text),
         )
-        store.commit(Batch(settlements=[settlement], holds=[Hold(host=text, until=9.0, reason=text)]))
+        store.commit(Batch(updates=[update], holds=[Hold(host=text, until=9.0, reason=text)]))
         (item,) = store.items(tag=text)
         assert (item.title, item.summary) == (expected, expected)
         assert store.crawls()[0].error == expected
@@ -583,7 +589,7 @@ class TestClaims:
         assert other.count() == store.count() == 3
 
 
-class TestLooking:
+class TestQueries:
     def test_items_come_newest_first_by_sight_or_publication(self, store: Store) -> None:
         filled(store)
         found(
@@ -611,7 +617,7 @@ class TestLooking:
     def test_what_was_found_at_the_same_moment_comes_last_written_first(self, store: Store) -> None:
         filled(store, 2)
         listed = [Item(source=1, key=k, title=f"word {k}", published=p, first_seen=9.0) for k, p in enumerate((1, 5))]
-        store.commit(Batch(settlements=[settled(1, 9.0, items=listed)]))
+        store.commit(Batch(updates=[settled(1, 9.0, items=listed)]))
         for asked in ({}, {"source": 1}, {"text": "word"}, {"text": "word", "source": 1}, {"since": 1.0}):
             assert [i.key for i in store.items(**asked)] == [1, 0], asked  # type: ignore[arg-type]
 
@@ -622,7 +628,7 @@ class TestLooking:
             diff = f"@@ -1,1 +1,1 @@\n-plums\n+{text}"
             change = Item(source=2, key=int(at), title="a page", summary=text, first_seen=at, kind="change")
             version = Version(source=2, at=at, digest=text, text=text, diff=diff)
-            store.commit(Batch(settlements=[settled(2, at, items=[change], version=version)]))
+            store.commit(Batch(updates=[settled(2, at, items=[change], version=version)]))
         found(store, Item(source=1, key=2, title="another", first_seen=3.0))
         assert [(i.kind, i.first_seen) for i in store.items()] == [
             ("change", 4.0),
@@ -643,7 +649,7 @@ class TestLooking:
         for at in (1.1, 2.2, 3.3):
             change = Item(source=1, key=round(at), first_seen=at, kind="change")
             version = Version(source=1, at=at, digest=f"{at}", diff=f"+{at}")
-            store.commit(Batch(settlements=[settled(1, at, items=[change], version=version)]))
+            store.commit(Batch(updates=[settled(1, at, items=[change], version=version)]))
         changes = store.items(kind="change")
         assert store.diffs(changes) == {i.id: f"+{i.first_seen}" for i in changes}
         assert store.diffs([]) == {}
@@ -661,7 +667,7 @@ class TestLooking:
     def test_a_tag_of_many_sources_gives_the_same(self, store: Store) -> None:
         store.add([Source(url=f"{k}", tags=("x",) if k % 2 else ()) for k in range(600)])
         batch = [settled(k, items=[Item(source=k, key=k, first_seen=float(k))]) for k in range(1, 601)]
-        store.commit(Batch(settlements=batch))
+        store.commit(Batch(updates=batch))
         assert [i.source for i in store.items(tag="x", limit=400)] == list(range(600, 0, -2))
 
     def test_search_wants_every_word_in_title_or_summary(self, store: Store) -> None:
@@ -748,7 +754,7 @@ class TestLooking:
             rate_sd=0.125,
             error="no answer",
         )
-        store.commit(Batch(settlements=[settled(1, at=3.0), settled(1, crawl=full), settled(2, at=1.0)]))
+        store.commit(Batch(updates=[settled(1, at=3.0), settled(1, crawl=full), settled(2, at=1.0)]))
         assert [c.at for c in store.crawls()] == [3.0, 2.0, 1.0]
         assert store.crawls(source=1)[1] == full
         assert store.crawls(source=1)[1].censored is True
@@ -764,7 +770,7 @@ class TestLooking:
             settled(1, crawl=Crawl(source=1, at=float(k), outcome=o, requests=2, new=k, captured=0.5))  # type: ignore[arg-type]
             for k, o in enumerate(outcomes)
         ]
-        store.commit(Batch(settlements=log))
+        store.commit(Batch(updates=log))
         assert store.totals(0.0) == Totals(crawls=6, requests=12, new=14, changed=1, failed=2, captured=3.0)
         assert store.totals(4.0) == Totals(crawls=2, requests=4, new=9, captured=1.0)
         assert store.totals(99.0) == Totals()
@@ -773,7 +779,7 @@ class TestLooking:
         filled(store, 2)
         for at in (1.0, 3.0, 2.0):
             version = Version(source=1, at=at, digest=f"d{at}", text="text\n", diff="-a\n+b\n")
-            store.commit(Batch(settlements=[settled(1, at=at, version=version)]))
+            store.commit(Batch(updates=[settled(1, at=at, version=version)]))
         kept = store.versions(1)
         assert [v.at for v in kept] == [3.0, 2.0, 1.0]
         assert kept[0] == Version(id=kept[0].id, source=1, at=3.0, digest="d3.0", text="text\n", diff="-a\n+b\n")
@@ -791,7 +797,7 @@ class TestLooking:
 
 class TestHandingOn:
     def said(self, store: Store, *bodies: bytes) -> None:
-        store.commit(Batch(settlements=[settled(1, events=[Event(at=1.0, body=body) for body in bodies])]))
+        store.commit(Batch(updates=[settled(1, events=[Event(at=1.0, body=body) for body in bodies])]))
 
     def test_events_come_in_the_order_committed(self, store: Store) -> None:
         filled(store, 1)
@@ -837,10 +843,8 @@ class TestKeepingHouse:
     def test_what_is_past_its_time_goes(self, store: Store) -> None:
         filled(store, 1)
         for at in (10.0, 90.0):
-            settlement = settled(1, at=at, items=[Item(source=1, key=int(at), title=f"t{at:.0f}", first_seen=at)])
-            store.commit(
-                Batch(settlements=[settlement], price=Price(at=at, price=1.0, budget=1.0, requests=1, captured=0.0))
-            )
+            update = settled(1, at=at, items=[Item(source=1, key=int(at), title=f"t{at:.0f}", first_seen=at)])
+            store.commit(Batch(updates=[update], price=Price(at=at, price=1.0, budget=1.0, requests=1, captured=0.0)))
         gone = store.vacuum(Keep(items=50.0, crawls=50.0, prices=50.0, versions=5), 100.0)
         assert (gone.items, gone.crawls, gone.prices) == (1, 1, 1)
         assert [i.title for i in store.items()] == [i.title for i in store.items(text="t90")] == ["t90"]
@@ -864,8 +868,8 @@ class TestKeepingHouse:
     def test_the_latest_version_of_a_page_always_stays(self, store: Store) -> None:
         filled(store, 2)
         for at in (1.0, 2.0, 3.0):
-            store.commit(Batch(settlements=[settled(1, at=at, version=Version(source=1, at=at, digest="d"))]))
-        store.commit(Batch(settlements=[settled(2, version=Version(source=2, at=1.0, digest="d"))]))
+            store.commit(Batch(updates=[settled(1, at=at, version=Version(source=1, at=at, digest="d"))]))
+        store.commit(Batch(updates=[settled(2, version=Version(source=2, at=1.0, digest="d"))]))
         assert store.vacuum(Keep(items=1.0, crawls=1.0, prices=1.0, versions=2), 1e6).versions == 1
         assert [v.at for v in store.versions(1)] == [3.0, 2.0]
         store.vacuum(Keep(items=1.0, crawls=1.0, prices=1.0, versions=0, size=1), 1e6)
@@ -876,7 +880,7 @@ class TestKeepingHouse:
         filled(store, 1)
         store.cursor("slow")
         start = store.cursor("fast")
-        store.commit(Batch(settlements=[settled(1, events=[Event(at=1.0, body=b"1"), Event(at=50.0, body=b"2")])]))
+        store.commit(Batch(updates=[settled(1, events=[Event(at=1.0, body=b"1"), Event(at=50.0, body=b"2")])]))
         store.advance("fast", start + 2)
         assert store.vacuum(FOREVER, 60.0).events == 0
         store.advance("slow", start + 1)
@@ -891,7 +895,7 @@ class TestKeepingHouse:
                 Item(source=1, key=100 * k + n, title=f"title {n}", summary=f"{n} " * 300, first_seen=float(k))
                 for n in range(50)
             ]
-            store.commit(Batch(settlements=[settled(1, at=float(k), items=items)]))
+            store.commit(Batch(updates=[settled(1, at=float(k), items=items)]))
         whole = store.vacuum(FOREVER, 100.0).after
         gone = store.vacuum(msgspec.structs.replace(FOREVER, size=whole // 2), 100.0)
         left = store.items(limit=10_000)
@@ -961,7 +965,7 @@ class TestThreads:
             try:
                 for k in range(60):
                     items = [Item(source=1, key=7 * k + n, title="title", first_seen=1.0) for n in range(7)]
-                    store.commit(Batch(settlements=[settled(1, items=items)]))
+                    store.commit(Batch(updates=[settled(1, items=items)]))
             finally:
                 done.set()
             assert all(reader.result() > 0 for reader in readers)
@@ -974,7 +978,7 @@ class TestThreads:
         def write(source: int) -> None:
             for k in range(20):
                 item = Item(source=source, key=k, first_seen=1.0)
-                stores[source % 2].commit(Batch(settlements=[settled(source, items=[item])]))
+                stores[source % 2].commit(Batch(updates=[settled(source, items=[item])]))
                 stores[source % 2].add([Source(url=f"added {k}")])
 
         with ThreadPoolExecutor(8) as pool:

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from recrawl.clock import SystemClock
 from recrawl.config import Fetching
-from recrawl.crawl.http import HttpTransport
-from recrawl.crawl.transport import Request, Transport, TransportError
+from recrawl.crawl.fetching.http_transport import HttpTransport
+from recrawl.crawl.fetching.transport import Request, Transport, TransportError
 from servers import run_on, saying, serving, silence, speaking
 
 PATIENT = Fetching(allow_private=True, timeout="20s", idle_timeout="10s")
@@ -122,6 +122,8 @@ def test_one_bad_server_does_not_disturb_the_others(make: object) -> None:
 
 
 def test_a_transport_that_was_closed_unused_is_closed(make: object) -> None:
+    """Closing raises nothing, and no connection or session is left to be warned of."""
+
     async def scene() -> None:
         async with opened(make):
             pass

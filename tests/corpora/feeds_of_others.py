@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from corpora.packages import has_npm, unpacked
-from recrawl.crawl.reading import Document
+from recrawl.crawl.reading.readers import Document
 
 NOW = 4e9
 """Later than every date in them: a date after the fetch would count as the fetch's."""

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recrawl.crawl.findings import UnreadableError
+from recrawl.crawl.reading.findings import UnreadableError
 
 LIMIT_S = 20
 """For one case; a thousand times what a usual one takes."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from corpora.feeds_of_others import document, of_everybody
-from recrawl.crawl.findings import FoundItem, UnreadableError
-from recrawl.crawl.reading import read
+from recrawl.crawl.reading.findings import FoundItem, UnreadableError
+from recrawl.crawl.reading.readers import read
 
 pytestmark = pytest.mark.corpora
 CUTS, CUTS_OF_LONG = 12, 200

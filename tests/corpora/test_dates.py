@@ -13,7 +13,7 @@ import pytest
 
 from corpora.feeds_of_others import of_everybody
 from corpora.packages import unpacked
-from recrawl.crawl import dates
+from recrawl.crawl.reading import dates
 
 pytestmark = pytest.mark.corpora
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from corpora.packages import has_npm, unpacked
-from recrawl.crawl import decoding
+from recrawl.crawl.reading import decoding
 
 pytestmark = [pytest.mark.corpora, pytest.mark.skipif(not has_npm(), reason="needs node and npm")]
 SAMPLES = {

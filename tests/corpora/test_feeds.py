@@ -15,9 +15,9 @@ import pytest
 from corpora.feeds_of_others import document, of_feedparser
 from corpora.packages import has_npm, unpacked
 from recrawl.crawl import urls
-from recrawl.crawl.findings import Findings, FoundItem
-from recrawl.crawl.reading import read
-from recrawl.crawl.text import SUMMARY_CHARACTERS, TITLE_CHARACTERS, clean
+from recrawl.crawl.reading.findings import Findings, FoundItem
+from recrawl.crawl.reading.plain_text import SUMMARY_CHARACTERS, TITLE_CHARACTERS, clean
+from recrawl.crawl.reading.readers import read
 
 pytestmark = pytest.mark.corpora
 _EXPECT = re.compile(rb"Expect:\s*(.*?)\s*-->", re.DOTALL)

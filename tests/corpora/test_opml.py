@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corpora.packages import has_npm, unpacked
-from recrawl.crawl.opml import Outlines, read_opml
+from recrawl.crawl.catalogue.opml import Outlines, read_opml
 
 pytestmark = pytest.mark.corpora
 _EVAL = re.compile(r"Eval:\s*(.*)")

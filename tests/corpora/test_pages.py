@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from corpora.packages import has_npm, unpacked
-from recrawl.crawl import decoding
-from recrawl.crawl.pages import read_page
+from recrawl.crawl.reading import decoding
+from recrawl.crawl.reading.pages import read_page
 
 pytestmark = pytest.mark.corpora
 CHECKOUT = os.environ.get("CORPORA_TRAFILATURA")

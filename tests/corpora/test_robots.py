@@ -13,7 +13,7 @@ import pytest
 
 from corpora import others_tests
 from corpora.packages import has_npm, unpacked
-from recrawl.crawl.robots import RobotsCache, Rules
+from recrawl.crawl.fetching.robots import RobotsCache, Rules
 
 pytestmark = pytest.mark.corpora
 AGENTS = ("recrawl", "googlebot")

@@ -9,7 +9,7 @@ import pytest
 from corpora import others_tests
 from corpora.packages import unpacked
 from recrawl.crawl import urls
-from recrawl.crawl.reading import Document, read
+from recrawl.crawl.reading.readers import Document, read
 
 pytestmark = pytest.mark.corpora
 FILES = ["tests/test_utils_sitemap.py", "tests/test_spider_sitemap.py"]

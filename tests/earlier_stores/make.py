@@ -21,12 +21,12 @@ import numpy as np
 
 from recrawl.clock import ManualClock
 from recrawl.scheduler import Scheduler
-from recrawl.store.base import Batch, Click, Item, item_key
+from recrawl.store.records import Batch, Click, Item, item_key
 
 try:
-    from recrawl.crawl.feedback import Ear
+    from recrawl.crawl.clicks import ClickReader
 except ImportError:  # before clicks taught anything
-    Ear = None
+    ClickReader = None
 
 BEGIN, DAYS, HOUR_S, DAY_S = 1_790_000_000.0, 40, 3600.0, 86400.0
 LOGGED_DAYS = 10
@@ -66,7 +66,7 @@ def drive(path: Path, objective: str) -> dict[str, object]:
         for key in (*truth, *OTHERS)
     }
     scheduler.add_many(terms)
-    ear, seen = Ear() if Ear else None, {}
+    ear, seen = ClickReader() if ClickReader else None, {}
     while clock.now() < BEGIN + DAYS * DAY_S:
         clock.advance(HOUR_S)
         now = clock.now()
@@ -81,7 +81,7 @@ def drive(path: Path, objective: str) -> dict[str, object]:
                 continue
             if key in FEEDS:
                 scheduler.report(key, published=fresh)
-                scheduler._waiting.settlements[-1].items = items_of(scheduler, key, fresh[-3:], now)
+                scheduler._pending._batch.updates[-1].items = items_of(scheduler, key, fresh[-3:], now)
             else:
                 scheduler.report(key, changed=bool(fresh) and key in seen)
             seen[key] = now
@@ -106,7 +106,7 @@ def drive(path: Path, objective: str) -> dict[str, object]:
 
 def items_of(scheduler: Scheduler, key: str, published: list[float], now: float) -> list[Item]:
     """As a crawler keeps them."""
-    number = scheduler._decider.source(scheduler._decider.number(key)).id
+    number = scheduler._decider.roster.source(scheduler._decider.roster.urls.get(key)).id
     return [
         Item(source=number, key=item_key(f"{key}/{at}"), title=f"item of {key[-1]}", published=at, first_seen=now)
         for at in published
@@ -122,7 +122,7 @@ def click(scheduler: Scheduler, now: float, draw: random.Random) -> None:
         store.record_clicks([Click(item=i.id, at=draw.uniform(i.first_seen, now), count=1) for i in opened])
 
 
-def listen(scheduler: Scheduler, ear: Ear, now: float) -> None:
+def listen(scheduler: Scheduler, ear: ClickReader, now: float) -> None:
     """What readers opened, told to the learner as a running crawler does."""
     decider, store = scheduler._decider, scheduler._store
     heard = ear.listen(store, decider.policy.mark, now)
@@ -137,13 +137,13 @@ def what_is_believed(scheduler: Scheduler, truth: dict[str, float]) -> dict[str,
     policy = decider.policy
     policy.choose(scheduler.clock.now(), 0.0)
     for line in scheduler._store.sources():
-        number = decider.number(line.url)
+        number = decider.roster.urls.get(line.url)
         beliefs, progress = policy.beliefs([number]), decider.progress(number)
         said[line.url] = {
-            "kind": ("unknown", "feed", "page")[int(policy.mind.kind[number])],
+            "kind": ("unknown", "feed", "page")[int(policy.learned.kind[number])],
             "visits": progress.visits,
             "true_per_day": truth.get(line.url),
-            "per_day": per_day(policy.mind, number),
+            "per_day": per_day(policy.learned, number),
             "appeal": float(policy.appeal([number])[0][0]) if hasattr(policy, "appeal") else 1.0,
             **{name: float(getattr(beliefs, name)[0]) for name in ("value", "value_sd", "rate", "rate_sd")},
         }

@@ -14,10 +14,11 @@ import pytest
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Politeness
-from recrawl.crawl.politeness import Slots
-from recrawl.crawl.transport import Request, Response
-from recrawl.store.base import Batch, Hold, Source
+from recrawl.crawl.fetching.politeness import HostSlots
+from recrawl.crawl.fetching.transport import Request, Response
+from recrawl.store.records import Batch, Hold, Source
 from recrawl.store.sqlite import SqliteStore
+from until import soon
 
 DAY = 86400.0
 STALLED = 6
@@ -91,7 +92,7 @@ class FastClock(SystemClock):
         super().__init__()
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(max(seconds, 0.0) / SPEED)
+        await asyncio.sleep(max(seconds, 0.0) / SPEED)  # a clock that runs fast
 
 
 class Web:
@@ -129,8 +130,7 @@ def crawled(
 
     async def asked() -> None:
         before = len(web.asked)
-        while len({url for _, url in web.asked[before:]}) < everybody:
-            await asyncio.sleep(0.01)
+        await soon(lambda: len({url for _, url in web.asked[before:]}) >= everybody)
 
     async def run() -> None:
         crawler = wiring.make_crawler(CONFIG, store, clock=clock, transport=web)
@@ -215,8 +215,10 @@ class TestTheCrawler:
         crawled(store, ahead)
         store.commit(Batch(holds=[Hold(host="h0.example", until=ahead.now() + 600.0, reason="said so")]))
         clock = FastClock(monkeypatch)
-        slots = Slots(CONFIG.politeness, clock.now(), Random(0))
-        assert max(wiring.make_decider(CONFIG, store, slots, clock.now()).held(clock.now())) < clock.now() + 8 * DAY
+        slots = HostSlots(CONFIG.politeness, clock.now(), Random(0))
+        assert (
+            max(wiring.make_decider(CONFIG, store, slots, clock.now()).holds.ends(clock.now())) < clock.now() + 8 * DAY
+        )
         asked = crawled(store, clock, everybody=11)
         assert set(per_source(asked)) == {f"http://h{n}.example/feed" for n in range(1, 12)}
 

@@ -11,17 +11,18 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from processes import Place, Stage, stage, until
+from processes import Place, Stage, stage
 from recrawl.cli import run
 from recrawl.errors import StoreFullError
-from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source, Version
+from recrawl.store.records import Batch, Crawl, Progress, Source, Version, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, wal
 from recrawl.store.sqlite.repair import check
+from until import until
 
 QUIET_S = 2.0
 REFUSES, AGAIN = "the store refuses: nothing is fetched until it writes again", "the store writes again"
@@ -140,7 +141,7 @@ def _left_behind(folder: Path, megabytes: int, monkeypatch: pytest.MonkeyPatch) 
             text = str(number) * 10_000
             version = Version(source=1, at=float(number), digest="x", text=text[:100_000])
             crawl = Crawl(source=1, at=float(number), outcome="changed")
-            store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=1), version=version)]))
+            store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=1), version=version)]))
         for end in ("", "-wal"):
             shutil.copy(f"{made}{end}", f"{path}{end}")
     assert path.stat().st_size < 400_000
@@ -189,7 +190,11 @@ def test_a_small_store_with_a_long_log_on_a_full_disk_can_be_read_and_says_what_
 def test_a_full_disk_gives_the_space_of_the_log_back_where_its_pages_fit_into_the_store(tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "8m") as folder, SqliteStore(folder / "recrawl.db") as store:
         store.add([Source(url="https://a.example/feed")])
-        commit = partial(store.write_note, "the same", bytes(200_000))
+        fill = cycle((b"a", b"b"))
+
+        def commit() -> None:
+            store.write_note("the same", next(fill) * 200_000)
+
         commit()
         with store._database.alone() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -13,7 +13,8 @@ from threading import Thread
 
 import pytest
 
-from processes import Place, Stage, stage, until
+from processes import Place, Stage, stage
+from until import until
 
 PASSED_OVER = "an event is passed over"
 

@@ -18,8 +18,8 @@ from crawling import HASTY, Account, a_store, crawl, only_this_machine, world_of
 from recrawl.cli import run
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Outlets
-from recrawl.crawl.http import HttpTransport
-from recrawl.crawl.resolving import Lookup
+from recrawl.crawl.fetching.dns import Lookup
+from recrawl.crawl.fetching.http_transport import HttpTransport
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from servers import serving

@@ -20,7 +20,7 @@ import trustme
 
 from crawling import HASTY, LONGEST_S, Account, a_store, crawl, crawled, only_this_machine, world_of
 from recrawl.clock import SystemClock
-from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.fetching.http_transport import HttpTransport
 from recrawl.synthweb.faults import FAULTS, Rule
 from recrawl.synthweb.server import SynthWeb
 

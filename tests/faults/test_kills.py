@@ -22,13 +22,21 @@ from pathlib import Path
 
 import pytest
 
-from processes import Nursery, nursery, until, witness
-from recrawl.store.base import Hold
+from processes import Nursery, nursery, witness
+from recrawl.store.records import Hold
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.repair import check
 from recrawl.synthweb.faults.rules import Rule
-from recrawl.synthweb.ledger import Access, budget_violations, by_host, delay_violations, overlaps, robots_violations
+from recrawl.synthweb.ledger import (
+    SeenRequest,
+    budget_violations,
+    by_host,
+    delay_violations,
+    overlaps,
+    robots_violations,
+)
 from recrawl.synthweb.process import Served
+from until import until
 
 DELAY_S, INTERVAL_S, BUDGET, BURST, HOLD_S = 0.3, 1.0, 12.0, 10.0, 2.0
 LATE_S, STALL_S = 0.12, 0.3
@@ -163,7 +171,7 @@ def stored_once(seen: Seen) -> None:
     assert len(links) == len(set(links))
 
 
-def holds_kept(log: list[Access], sights: list[Seen]) -> int:
+def holds_kept(log: list[SeenRequest], sights: list[Seen]) -> int:
     """No host was visited during a hold that was in the store when the crawler died; how many holds that were."""
     hosts, kept = by_host(log), 0
     for seen in sights:
@@ -185,7 +193,7 @@ def intervals_kept(seen: Seen) -> None:
         assert not close, f"source {source} was fetched too early"
 
 
-def polite(web: Served, log: list[Access]) -> None:
+def polite(web: Served, log: list[SeenRequest]) -> None:
     assert not delay_violations(log, DELAY_S, LATE_S)
     assert not overlaps(log)
     assert not budget_violations(log, BUDGET, BURST, tolerance=1.0 + BUDGET * STALL_S)
@@ -272,7 +280,7 @@ def killed(place: Path, times: int, seed: int) -> None:
         _report(times, log, sights, holds, told(place / "events.jsonl"))
 
 
-def _report(times: int, log: list[Access], sights: list[Seen], holds: int, events: list[str]) -> None:
+def _report(times: int, log: list[SeenRequest], sights: list[Seen], holds: int, events: list[str]) -> None:
     last = sights[-1]
     lived = sum(len(b.crawls) > len(a.crawls) for a, b in pairwise(sights))
     print(
@@ -284,9 +292,11 @@ def _report(times: int, log: list[Access], sights: list[Seen], holds: int, event
 
 
 def test_ten_deaths_cost_nothing_that_was_committed(place: Path) -> None:
+    """`killed` compares the store after every death with what its commits had said."""
     killed(place, 10, seed=1)
 
 
 @pytest.mark.long
 def test_two_hundred_deaths_cost_nothing_that_was_committed(place: Path) -> None:
+    """The same, at moments nobody would have chosen."""
     killed(place, 200, seed=2)

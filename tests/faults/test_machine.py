@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from processes import PATIENCE_S, Place, Stage, crawling, stage, until
+from processes import PATIENCE_S, Place, Stage, crawling, stage
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.repair import check
 from recrawl.synthweb.faults.rules import Rule
+from until import until
 
 
 @pytest.fixture(scope="module")

@@ -25,8 +25,8 @@ from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Outlets, load
 from recrawl.config.secret import SHOWN
 from recrawl.errors import RecrawlError
-from recrawl.store.base import Source
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from recrawl.wiring import make_outlets
@@ -226,7 +226,7 @@ def test_a_proxy_that_does_not_answer_is_not_named_with_its_password(home: Path)
 
 
 def test_a_server_that_does_not_answer_or_refuses_is_not_told_the_password(tmp_path: Path) -> None:
-    pytest.importorskip("asyncpg")
+    pytest.importorskip("psycopg")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
     said = ran(tmp_path, "status", "--store", f"postgresql://me@127.0.0.1:{port}/news?connect_timeout=2")
@@ -238,22 +238,22 @@ def test_a_fault_in_the_program_tells_no_header_and_no_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from recrawl import logs
-    from recrawl.crawl import readers
-    from recrawl.crawl.courier import Courier
+    from recrawl.crawl.fetching.fetcher import Fetcher
+    from recrawl.crawl.reading import readers
 
     def unread(document: object, **_: object) -> None:
         secret = f"Bearer {CANARY}"
         raise KeyError(secret, document)
 
-    fetch = Courier.visit
+    fetch = Fetcher.visit
 
-    async def lost(self: Courier, url: str, headers: dict[str, str], *more: object, **others: object) -> object:
+    async def lost(self: Fetcher, url: str, headers: dict[str, str], *more: object, **others: object) -> object:
         if "s1" in url:
             raise ValueError(f"Invalid header value {headers!r}")
         return await fetch(self, url, headers, *more, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(readers, "read", unread)
-    monkeypatch.setattr(Courier, "visit", lost)
+    monkeypatch.setattr(Fetcher, "visit", lost)
 
     async def scene() -> str:
         async with SynthWeb(world_of(["rss", "rss"])) as web:

@@ -10,8 +10,8 @@ import pytest
 
 from crawling import crawled, world_of
 from recrawl.cli import run
-from recrawl.crawl.listing import read_csv, write_csv
-from recrawl.store.base import Source
+from recrawl.crawl.catalogue.source_lists import read_csv, write_csv
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.faults import Rule
 

@@ -16,7 +16,7 @@ from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
 from recrawl.crawl.pipeline import Crawler
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 from servers import serving
 
 FEEDS, ROUNDS, LONGEST_S = 10, 4, 30.0

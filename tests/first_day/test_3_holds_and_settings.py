@@ -14,7 +14,8 @@ from processes import RECRAWL
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config
-from recrawl.store.base import Source, Store
+from recrawl.store.records import Source
+from recrawl.store.roles import Store
 from servers import serving
 
 

@@ -12,9 +12,9 @@ from recrawl.cli import run
 from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.config.loading import replaced
-from recrawl.crawl import budget_note
-from recrawl.crawl.settings_note import leave_settings
-from recrawl.store.base import Batch, Price
+from recrawl.crawl import live_budget
+from recrawl.crawl.stored_settings import leave_settings
+from recrawl.store.records import Batch, Price
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from visitor import Visitor
@@ -97,8 +97,8 @@ def test_the_budget_of_the_last_run_is_the_present_one_for_everybody(store, told
 
 def test_a_budget_changed_while_running_is_the_present_one_for_everybody(store, told):
     leave_settings(store, replaced(Config(), {"budget": "7/min"}))
-    budget_note.begin(store, "process 7 on vm", 7 / 60)
-    budget_note.ask(store, budget_note.read(store), 0.5, NOW)
+    live_budget.begin(store, "process 7 on vm", 7 / 60)
+    live_budget.ask(store, live_budget.read(store), 0.5, NOW)
     assert told("status")["budget_per_s"] == 0.5
     assert told("whatif", "--budget", "20/min")["budgets"][0]["budget_per_s"] == 0.5
     assert web(store, ManualClock(NOW)).get("/api/v1/status").json["budget"] == 0.5

@@ -13,8 +13,8 @@ from aiohttp import web
 from live import crawl, settings
 from recrawl.cli import run
 from recrawl.clock import SystemClock
-from recrawl.store.base import Source
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
 from recrawl.web.app import make_app
 from servers import serving
 from visitor import Visitor

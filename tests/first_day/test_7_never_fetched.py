@@ -10,11 +10,12 @@ import pytest
 
 from recrawl.cli import run
 from recrawl.clock import ManualClock
-from recrawl.config import Config, Effective
-from recrawl.crawl.courier import Delivery
-from recrawl.crawl.intents import Intent, Visit
-from recrawl.crawl.politeness import Slots
-from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
+from recrawl.config import Config
+from recrawl.crawl.fetching.fetcher import FetchResult
+from recrawl.crawl.fetching.politeness import HostSlots
+from recrawl.crawl.visits import Intent, Visit
+from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
+from recrawl.store.source_terms import EffectiveOptions
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from recrawl.wiring import make_decider
@@ -31,15 +32,14 @@ def store(tmp_path, monkeypatch):
         opened.add([Source(url=f"https://{name}.example/", kind="feed") for name in ("good", "down", "new")])
         opened.add([Source(url="https://paused.example/", state="paused")])
         answered = Progress(source=1, last=NOW - 60.0, visits=1)
-        settlement = Settlement(crawl=Crawl(source=1, at=NOW - 60.0, outcome="first"), progress=answered)
-        opened.commit(Batch(settlements=[settlement]))
-        decider = make_decider(Config(), opened, Slots(Config().politeness, NOW - 3600.0, Random(0)), NOW - 60.0)
-        number = decider.number("https://down.example/")
-        intent = Intent(
-            number, decider.source(number), decider.progress(number), "down.example", math.nan, math.nan, Effective()
-        )
-        visit = Visit(intent, NOW - 50.0, Delivery(None, intent.source.url, requests=1, error="connection refused"))
-        opened.commit(Batch(settlements=decider.settle([visit], NOW - 50.0)))
+        update = VisitUpdate(crawl=Crawl(source=1, at=NOW - 60.0, outcome="first"), progress=answered)
+        opened.commit(Batch(updates=[update]))
+        decider = make_decider(Config(), opened, HostSlots(Config().politeness, NOW - 3600.0, Random(0)), NOW - 60.0)
+        number = decider.roster.urls.get("https://down.example/")
+        source, progress = decider.roster.source(number), decider.progress(number)
+        intent = Intent(number, source, progress, "down.example", math.nan, math.nan, EffectiveOptions())
+        visit = Visit(intent, NOW - 50.0, FetchResult(None, intent.source.url, requests=1, error="connection refused"))
+        opened.commit(Batch(updates=decider.learn_from([visit], NOW - 50.0)))
         yield opened
 
 

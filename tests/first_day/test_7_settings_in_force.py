@@ -8,7 +8,7 @@ from made_up import NOW, fill
 from recrawl.cli import explain, status
 from recrawl.config import Config
 from recrawl.config.loading import replaced
-from recrawl.crawl.settings_note import leave_settings
+from recrawl.crawl.stored_settings import leave_settings
 from recrawl.store.sqlite import SqliteStore
 
 DAY_S = 86400.0

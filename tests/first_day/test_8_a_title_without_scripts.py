@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recrawl.crawl.reading import Document, read
+from recrawl.crawl.reading.readers import Document, read
 
 FEED = (
     '<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title><entry><id>a</id>'

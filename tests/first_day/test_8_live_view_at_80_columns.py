@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,18 +13,34 @@ from rich.console import Console
 from rich.live import Live
 
 from recrawl import logs
-from recrawl.cli.live import LiveView
+from recrawl.cli.run_display import LiveView
 from recrawl.config import Config
-from recrawl.crawl.tally import Tally
+from recrawl.crawl.stats import Stats
 
 HEADINGS = ("time", "sources", "requests", "of budget", "new items", "changed", "failed", "captured", "per request")
 
 
-def screen(width: int, **counts: Any) -> str:
+class Deciding:
+    """As much of a decider as is shown."""
+
+    def __init__(self, sources: int, price: float) -> None:
+        self._sources, self.policy = sources, SimpleNamespace(price=price)
+
+    def __len__(self) -> int:
+        return self._sources
+
+
+def screen(width: int, sources: int = 0, price: float = math.nan, **counts: Any) -> str:
     view, out = LiveView(), io.StringIO()
     view.begin(Config())
-    purse = SimpleNamespace(spent=0.0, per_second=1.0, earned=lambda: 0.0)
-    crawler: Any = SimpleNamespace(tally=Tally(**counts), purse=purse, why_nothing=lambda: [])
+    request_budget = SimpleNamespace(spent=0.0, per_second=1.0, earned=lambda: 0.0)
+    crawler: Any = SimpleNamespace(
+        stats=Stats(**counts),
+        decider=Deciding(sources, price),
+        in_flight=0,
+        request_budget=request_budget,
+        why_nothing=lambda: [],
+    )
     Console(file=out, width=width).print(view._screen(crawler))
     return out.getvalue()
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import pytest
 
 from fleet import Fleet, Ground, fleet
-from fleet_verdict import LATE_S, SETTINGS, WORLD, Incident, Tenures, all_work, as_before, employ_clerk
+from fleet_verdict import LATE_S, SETTINGS, WORLD, Incident, Tenures, add_triggers, all_work, as_before
 from namespaces import MANAGEMENT, WEB, Cables, two_machines
 from recrawl.cluster.shard import LEASE_S
+from until import until
 
 pytestmark = pytest.mark.cluster
 GROUND = Ground(management=f"{MANAGEMENT}.1", clients=f"{MANAGEMENT}.0/24", web=f"{WEB}.1")
@@ -36,14 +37,11 @@ class Split:
     def far_shards(self) -> set[str]:
         """Names of the shards there."""
         there = self.cables.far_processes()
-        return {shard.name for shard in self.crowd.board().shards if shard.pid in there}
+        return {shard.name for shard in self.crowd.status().shards if shard.pid in there}
 
     def until_far_side_works(self) -> None:
         """Wait until it spends its part of the budget."""
-        last = time.monotonic() + 90.0
-        while self.far_requests(time.time() - 5.0) < 5:
-            assert time.monotonic() < last, f"nothing comes from the far side: {self.crowd.board()}"
-            time.sleep(1.0)
+        until(lambda: self.far_requests(time.time() - 5.0) >= 5, at_most_s=90.0, again_s=1.0)
 
     def far_requests(self, since: float) -> int:
         """How many came from there."""
@@ -54,12 +52,12 @@ class Split:
 def split(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
     folder = tmp_path_factory.mktemp("cut")
     with two_machines() as cables, fleet(folder, nodes=1, world=WORLD, settings=SETTINGS, ground=GROUND) as crowd:
-        employ_clerk(crowd)
+        add_triggers(crowd)
         crowd.up(1)  # the coordinator is on the near side: there is no other yet
         crowd.nodes.add(f"{MANAGEMENT}.2", cables.far)
         assert crowd.command("cluster", "scale", "3").returncode == 0
-        crowd.until(lambda board: board.wanted == 3 and all_work(board), at_most_s=180.0)
-        crowd.until(lambda board: all(shard.newcomers == 0 for shard in board.shards), at_most_s=90.0)
+        crowd.until(lambda status: status.wanted == 3 and all_work(status), at_most_s=180.0)
+        crowd.until(lambda status: all(shard.newcomers == 0 for shard in status.shards), at_most_s=90.0)
         crowd.until_spending(0.9, at_most_s=90.0)
         yield Split(crowd, cables)
         crowd.down()
@@ -87,7 +85,7 @@ def _cut(split: Split, seconds: float) -> tuple[Incident, set[int]]:
     incident = Incident(split.crowd)
     split.cables.cut()
     try:
-        time.sleep(seconds)
+        time.sleep(seconds)  # how long it is cut off
     finally:
         split.cables.mend()
     incident.over()

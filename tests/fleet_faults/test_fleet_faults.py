@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import pytest
 
 from fleet import Fleet, fleet
-from fleet_verdict import SETTINGS, WORLD, Incident, Tenures, as_before, employ_clerk
+from fleet_verdict import SETTINGS, WORLD, Incident, Tenures, add_triggers, as_before
 
 pytestmark = pytest.mark.cluster
 SHARDS = 3
@@ -30,9 +30,9 @@ AWAY_S = 30.0
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     with fleet(tmp_path_factory.mktemp("faults"), nodes=2, world=WORLD, settings=SETTINGS) as made:
-        employ_clerk(made)
+        add_triggers(made)
         made.up(SHARDS)
-        made.until(lambda board: all(shard.newcomers == 0 for shard in board.shards), at_most_s=90.0)
+        made.until(lambda status: all(shard.newcomers == 0 for shard in status.shards), at_most_s=90.0)
         made.until_spending(0.9, at_most_s=90.0)
         yield made
         made.down()
@@ -64,7 +64,7 @@ def test_a_shard_sleeps_past_its_leases_and_wakes(crowd: Fleet) -> None:
     """Aimed at 60 s, held to 90 s; measured 18 s on two idle cores, 17 to 36 s at loads of 4 to 28."""
     incident, sleeper = Incident(crowd), crowd.shard("shard-0").pid
     with _paused(sleeper):
-        time.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)  # how long it is stopped
         incident.over()
         assert Tenures(crowd).left({"shard-0"}, crowd.web.hosts, incident.began, incident.ended) == []
     as_before(incident, within_s=90.0)
@@ -74,7 +74,7 @@ def test_the_coordinator_sleeps_and_wakes(crowd: Fleet) -> None:
     """Aimed at 45 s after it wakes, held to 60 s; measured 12 s on two idle cores, 11 to 14 s at loads of 4 to 28."""
     incident = Incident(crowd)
     with _paused(crowd.coordinator()):
-        time.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)  # how long it is stopped
     incident.over()
     as_before(incident, within_s=PAUSE_S + 60.0)
 
@@ -83,7 +83,7 @@ def test_the_database_is_away(crowd: Fleet) -> None:
     """Held to 60 s after it is back, as aimed at; measured 15 s on two idle cores, 13 to 25 s at loads of 4 to 28."""
     incident = Incident(crowd)
     crowd.database.stop()
-    time.sleep(AWAY_S)
+    time.sleep(AWAY_S)  # how long it is away
     crowd.database.start()
     incident.over()
     as_before(incident, within_s=AWAY_S + 60.0)

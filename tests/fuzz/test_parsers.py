@@ -135,6 +135,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Limited]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kept_corpus_is_read(kind: str, readers: Limited) -> None:
+    """`Limited` fails on any exception but UnreadableError, on too much time and on too much memory."""
     for body in seeds(kind):
         for other in KINDS:
             readers.read(other, body)
@@ -142,6 +143,7 @@ def test_the_kept_corpus_is_read(kind: str, readers: Limited) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_relatives_of_the_corpus_do_no_harm(kind: str, readers: Limited) -> None:
+    """Judged by `Limited`, as above."""
     chance = random.Random(f"short {kind}")
     others = [body for each in KINDS for body in seeds(each)]
     for _ in range(MUTATIONS):
@@ -155,12 +157,14 @@ documents = st.lists(st.sampled_from(TOKENS) | st.binary(max_size=12), max_size=
 @settings(max_examples=60)
 @given(body=documents)
 def test_documents_made_of_what_readers_look_for_do_no_harm(kind: str, body: bytes, readers: Limited) -> None:
+    """Judged by `Limited`, as above."""
     readers.read(kind, body)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_relatives_of_the_corpus_do_no_harm_for_long(kind: str, readers: Limited) -> None:
+    """Judged by `Limited`, as above."""
     seed = os.environ.get("RECRAWL_FUZZ_SEED", str(time.time()))
     chance, tries = random.Random(f"{seed} {kind}"), 0
     end = time.monotonic() + float(os.environ.get("RECRAWL_FUZZ_SECONDS", "60"))
@@ -180,6 +184,7 @@ def test_relatives_of_the_corpus_do_no_harm_for_long(kind: str, readers: Limited
 @settings(max_examples=2000, derandomize=False)
 @given(body=documents)
 def test_documents_made_of_what_readers_look_for_do_no_harm_for_long(kind: str, body: bytes, readers: Limited) -> None:
+    """Judged by `Limited`, as above."""
     readers.read(kind, body)
 
 

@@ -139,10 +139,10 @@ def test_robots_txt_is_obeyed_and_what_cannot_be_looked_at_is_taken_as_it_is() -
 
 
 def test_a_feed_on_a_private_address_is_not_taken_from_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recrawl.crawl import site_look
+    from recrawl.crawl.catalogue import site_discovery
 
-    monkeypatch.setattr(site_look, "host_refusal", lambda host: "private" if host == "10.0.0.1" else "")
-    looker = site_look._Looker.__new__(site_look._Looker)
+    monkeypatch.setattr(site_discovery, "host_refusal", lambda host: "private" if host == "10.0.0.1" else "")
+    looker = site_discovery._Looker.__new__(site_discovery._Looker)
     looker._allow_private = False
     assert looker._usable("http://10.0.0.1/feed") == ""
     assert looker._usable("https://a.example/feed") == "https://a.example/feed"

@@ -42,9 +42,11 @@ def follow(size, ticks, budget, seed):
 
 
 def test_every_choice_over_a_hundred_thousand_sources_is_that_of_the_scan():
+    """`follow` compares every choice."""
     follow(size=100_000, ticks=300, budget=200, seed=1)
 
 
 @pytest.mark.long
 def test_every_choice_over_a_million_sources_is_that_of_the_scan():
+    """`follow` compares every choice."""
     follow(size=1_000_000, ticks=1000, budget=1000, seed=2)

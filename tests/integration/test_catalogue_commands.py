@@ -18,9 +18,9 @@ import pytest
 from made_up import learn
 from recrawl.cli import run
 from recrawl.config import Config
-from recrawl.crawl.settling import change_of
-from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Version, item_key
+from recrawl.crawl.visit_outcome import change_of
 from recrawl.store.opening import open_store
+from recrawl.store.records import Batch, Crawl, Hold, Item, Price, Progress, Source, Version, VisitUpdate, item_key
 from recrawl.wiring import recall
 
 HOUR, DAY = 3600.0, 86400.0
@@ -80,7 +80,7 @@ def crawled(here):
             Source(url="https://fresh.example/feed"),
         ]
     )
-    settlements = []
+    updates = []
     for id, per_day, failures in ((1, 20.0, 0), (2, 0.05, 0), (3, 1.0, 4)):
         value = per_day / DAY / MU
         beliefs = {"value": value, "value_sd": value / 4, "rate": MU, "rate_sd": 0.0, "due": now + HOUR * id}
@@ -93,11 +93,11 @@ def crawled(here):
         items = [] if failures else [_item(id, k, now) for k in range(2)]
         version = Version(source=2, at=now - HOUR, digest="d", diff="-old\x1b[31m\n+new <b>") if id == 2 else None
         items += [change_of(store.source(2), version)] if version else []
-        settlements.append(Settlement(crawl=crawl, progress=progress, items=items, version=version))
-    shared = learn(store.sources(), [*_history(1, 20.0, now), settlements[0]])
+        updates.append(VisitUpdate(crawl=crawl, progress=progress, items=items, version=version))
+    shared = learn(store.sources(), [*_history(1, 20.0, now), updates[0]])
     price = Price(at=now - 5, price=0.3, budget=1.0, requests=60, captured=9.0)
     hold = Hold(host="down.example", until=now + HOUR, reason="asked to wait\x1b]0;title\x07")
-    store.commit(Batch(settlements=settlements, price=price, holds=[hold], shared=shared))
+    store.commit(Batch(updates=updates, price=price, holds=[hold], shared=shared))
     store.close()
     return now
 
@@ -112,7 +112,7 @@ def _history(id, per_day, now):
             Item(source=id, key=item_key(f"{k} {n}"), published=when, first_seen=at) for n, when in enumerate(born)
         ]
         crawl = Crawl(source=id, at=at, outcome="new", new=len(items))
-        made.append(Settlement(crawl=crawl, progress=Progress(source=id, last=at, visits=k + 1), items=items))
+        made.append(VisitUpdate(crawl=crawl, progress=Progress(source=id, last=at, visits=k + 1), items=items))
     return made
 
 
@@ -272,7 +272,7 @@ def test_an_unknown_or_ambiguous_target_does_nothing(complained, said):
     assert [each["state"] for each in as_json(said("sources", "--json"))] == ["active", "active"]
 
 
-# -- looking
+# -- queries
 
 
 LOOKS = (("sources",), ("status",), ("items",), ("search", "fish"), ("explain", "busy"), ("explain", "down"),

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from processes import crawling, until
+from processes import crawling
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.process import running as serving
+from until import until
 
 PROGRAM = [sys.executable, "-c", "from recrawl.cli import main; main()"]
 LOADED_S = 240.0
@@ -230,7 +231,7 @@ def test_while_it_hands_on_one_interruption_is_answered_and_two_leave_a_terminal
         with closing(Terminal(tmp_path, "run", *options)) as terminal:
             until(handing_on, LOADED_S)
             terminal.process.send_signal(signal.SIGINT)
-            until(lambda: "stopping: handing on what was found" in terminal.drawn(), LOADED_S)
+            until(lambda: "stopping: delivering events" in terminal.drawn(), LOADED_S)
             assert terminal.process.poll() is None
             terminal.process.send_signal(signal.SIGINT)
             assert terminal.process.wait(LOADED_S) == 130

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from recrawl.cli import run
-from recrawl.policies.remembering import parted
-from recrawl.store.base import Source
+from recrawl.policies.stored_state import parted
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb import ledger
 from recrawl.synthweb.process import Served, running
@@ -83,7 +83,7 @@ def test_two_policies_run_at_once_and_are_told_apart(
     assert run(["compare"]) == 0
     text = capsys.readouterr().out
     heads = next(line for line in text.splitlines() if line.lstrip().startswith("policy"))
-    rows = [line for line in text.splitlines() if line.lstrip().startswith(("round_robin", "miniflux"))]
+    rows = [line for line in text.splitlines() if line.startswith(("  round_robin", "  miniflux"))]
     assert len(rows) == 2
     assert {len(row.rstrip()) for row in rows} == {len(heads.rstrip())}
     assert found["why"] in text

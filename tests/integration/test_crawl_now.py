@@ -14,9 +14,11 @@ from aiohttp import web
 from live import HANGS_S, settings
 from recrawl import wiring
 from recrawl.cli import run
-from recrawl.store.base import Batch, Progress, Source, Store
 from recrawl.store.opening import open_store
+from recrawl.store.records import Batch, Progress, Source
+from recrawl.store.roles import Store
 from servers import serving
+from until import soon
 
 SETTINGS = '[fetch]\nallow_private = true\n[politeness]\ndelay = "20ms"\nmin_interval = "0s"\n'
 
@@ -93,8 +95,7 @@ def test_with_a_crawler_it_hands_over_the_wish_and_waits() -> None:
                 told = json.loads(await said("crawl", "1", "2", "--json", status=1))
                 assert [line["crawl"]["outcome"] for line in told] == ["first", "failed"]
                 assert await said("crawl", "1", "--no-wait") == "asked for: 1 source\n"
-                while len(store.crawls(source=1)) < 2:
-                    await asyncio.sleep(0.05)
+                await soon(lambda: len(store.crawls(source=1)) >= 2)
 
             await beside_a_crawler(store, act)
             store.close()
@@ -133,9 +134,8 @@ def test_another_budget_is_taken_within_a_moment_and_shown() -> None:
             told = await said("budget", "120/min")
             assert told.splitlines()[0] == "120/min from now on, instead of 100/s"
             assert "the next begins with 60/min (the default)" in told
-            while crawler.purse.per_second != 2.0:
-                await asyncio.sleep(0.05)
-            assert crawler.allotment.burst == 2.0
+            await soon(lambda: crawler.request_budget.per_second == 2.0)
+            assert crawler.request_budget.allotment.burst == 2.0
             assert "120/min, asked for" in await said("budget")
             assert json.loads(await said("status", "--json"))["budget_per_s"] == 2.0
 

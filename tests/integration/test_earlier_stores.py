@@ -18,10 +18,10 @@ import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.config import Config
-from recrawl.crawl.politeness import Slots
+from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.scheduler import Scheduler
-from recrawl.store.base import Store
 from recrawl.store.opening import open_store
+from recrawl.store.roles import Store
 from recrawl.wiring import make_decider
 
 KEPT = Path(__file__).parent.parent / "earlier_stores"
@@ -119,7 +119,7 @@ def test_a_crawler_goes_on_with_what_it_knew(kept: Kept) -> None:
     store = kept.open()
     config = Config(budget="60/min", objective=kept.objective)
     now = kept.now + 3600.0
-    decider = make_decider(config, store, Slots(config.politeness, now, random.Random(1)), now)
+    decider = make_decider(config, store, HostSlots(config.politeness, now, random.Random(1)), now)
     chosen = {intent.source.url: intent for intent in decider.choose(now + 60.0, 100.0)}
     store.close()
     assert LATE in chosen
@@ -132,7 +132,7 @@ def test_a_crawler_goes_on_with_what_it_knew(kept: Kept) -> None:
 
 def test_what_rows_of_the_second_layout_say_is_believed_again(read: Kept) -> None:
     scheduler = read.scheduler()
-    policy, number = scheduler._decider.policy, scheduler._decider.number
+    policy, number = scheduler._decider.policy, scheduler._decider.roster.urls.get
     for url, said in read.sources.items():
         if said["visits"]:
             (reason,) = policy.reasons([number(url)], read.now)

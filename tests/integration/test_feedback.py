@@ -11,8 +11,9 @@ import numpy as np
 
 from live import crawl, settings
 from recrawl.crawl.pipeline import Crawler
-from recrawl.store.base import Click, Source, Store
 from recrawl.store.opening import open_store
+from recrawl.store.records import Click, Source
+from recrawl.store.roles import Store
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
 from recrawl.wiring import make_policy
@@ -30,10 +31,10 @@ def test_clicks_reach_the_schedule_of_a_running_crawler(tmp_path: Path) -> None:
             clicks = [Click(item=item.id, at=time.time(), count=2) for item in items]
             assert store.record_clicks(clicks) == len(items)
             opened |= {item.id for item in items}
-            appeal = crawler._decider.policy.appeal(np.arange(6))[0] if crawler._decider.policy.mark else np.ones(6)
+            appeal = crawler.decider.policy.appeal(np.arange(6))[0] if crawler.decider.policy.mark else np.ones(6)
             if int(np.argmax(appeal)) == favourite - 1 and appeal.max() > 1.0:
                 return
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # readers take their time
 
     async def main() -> Crawler:
         world = World.make(6, 6, seed=4, mix="feeds", law="steady", median_rate=2.0)
@@ -42,7 +43,7 @@ def test_clicks_reach_the_schedule_of_a_running_crawler(tmp_path: Path) -> None:
             return await crawl(config, sources=sources, meanwhile=read)
 
     crawler = asyncio.run(main())
-    _, half_life = crawler._decider.policy.appeal(np.arange(6))
+    _, half_life = crawler.decider.policy.appeal(np.arange(6))
     assert math.isfinite(half_life.sum())
     store = open_store(config.store)
     shared, (kept,) = store.shared(), store.progress([favourite])

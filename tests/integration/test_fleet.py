@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from fleet import Fleet, fleet, listening_places
-from processes import until
 from recrawl.synthweb.faults.rules import Rule
-from recrawl.synthweb.ledger import Access, by_host
+from recrawl.synthweb.ledger import SeenRequest, by_host
 from sockets import beyond_loopback
+from until import until
 
 SHARDS = 3
 HANGS_S = 240.0
@@ -32,7 +32,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 
 def test_every_source_is_fetched_by_one_shard_within_the_budget(crowd: Fleet) -> None:
-    crowd.until(lambda board: all(shard.newcomers == 0 for shard in board.shards), HANGS_S)
+    crowd.until(lambda status: all(shard.newcomers == 0 for shard in status.shards), HANGS_S)
     log = crowd.web.log()
     assert {each.source for each in log if each.source is not None} == set(range(240))
     assert len({each.agent for each in log}) == SHARDS
@@ -41,10 +41,10 @@ def test_every_source_is_fetched_by_one_shard_within_the_budget(crowd: Fleet) ->
 
 
 def test_its_shards_follow_one_price(crowd: Fleet) -> None:
-    board = crowd.board()
-    assert board.price is not None
-    assert sum(shard.rate for shard in board.shards) <= board.budget * (1.0 + 1e-9)
-    assert sum(shard.buckets for shard in board.shards) == board.buckets
+    status = crowd.status()
+    assert status.price is not None
+    assert sum(shard.rate for shard in status.shards) <= status.budget * (1.0 + 1e-9)
+    assert sum(shard.buckets for shard in status.shards) == status.buckets
 
 
 def test_it_is_shown_and_explained_from_the_store_alone(crowd: Fleet) -> None:
@@ -69,7 +69,7 @@ def test_nobody_else_may_crawl_meanwhile(crowd: Fleet) -> None:
 def test_a_killed_shard_comes_back_and_nothing_is_lost(crowd: Fleet) -> None:
     before, killed = crowd.crawled(), crowd.shard("shard-1").pid
     os.kill(killed, signal.SIGKILL)
-    crowd.until(lambda board: _works(board, "shard-1", not_pid=killed), at_most_s=HANGS_S)
+    crowd.until(lambda status: _works(status, "shard-1", not_pid=killed), at_most_s=HANGS_S)
     crowd.until_spending(0.9, at_most_s=HANGS_S)
     assert before <= crowd.crawled()
     assert crowd.miscounted() == ""
@@ -80,10 +80,10 @@ def test_domains_move_with_their_state_when_it_shrinks_and_grows(crowd: Fleet) -
     for shards in (2, 3):
         assert crowd.command("cluster", "scale", str(shards)).returncode == 0
         crowd.until(
-            lambda board: (
-                len(board.shards) == shards  # noqa: B023 - called before the next round
-                and all(shard.state == "working" for shard in board.shards)
-                and sum(shard.buckets for shard in board.shards) == board.buckets
+            lambda status: (
+                len(status.shards) == shards  # noqa: B023 - called before the next round
+                and all(shard.state == "working" for shard in status.shards)
+                and sum(shard.buckets for shard in status.shards) == status.buckets
             ),
             at_most_s=HANGS_S,
         )
@@ -103,13 +103,13 @@ def test_redirects_into_domains_of_other_shards_are_polite(crowd: Fleet) -> None
     assert crowd.broken_rules() == {}
 
 
-def _most_visitors(log: list[Access]) -> int:
+def _most_visitors(log: list[SeenRequest]) -> int:
     """Shards that came to one and the same host, at most."""
     return max((len({access.agent for access in each}) for each in by_host(log).values()), default=0)
 
 
-def _works(board: object, name: str, not_pid: int) -> bool:
-    line = next(each for each in board.shards if each.name == name)  # type: ignore[attr-defined]
+def _works(status: object, name: str, not_pid: int) -> bool:
+    line = next(each for each in status.shards if each.name == name)  # type: ignore[attr-defined]
     return line.state == "working" and line.pid != not_pid
 
 

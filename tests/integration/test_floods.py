@@ -8,10 +8,11 @@ import time
 from aiohttp import web
 
 from live import crawl, settings
-from recrawl.store.base import Source
 from recrawl.store.discovery import NOTE, left_out
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
 from servers import serving
+from until import soon
 
 NAMED, IMPORTED, OTHERS = 20_000, 5000, 20
 EMPTY = b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"></urlset>'
@@ -38,8 +39,7 @@ def test_an_index_of_20_000_and_an_import_of_5000_end_nothing_and_keep_nobody_wa
         async with serving(answer) as crowded, serving(answer) as other:
 
             async def meanwhile(_, store) -> None:
-                while await asyncio.to_thread(store.count) <= config.discovery.per_site:
-                    await asyncio.sleep(0.05)
+                await soon(lambda: store.count() > config.discovery.per_site, again_s=0.05)
                 imported = [Source(url=f"{crowded}/imported/{k}", added=time.time()) for k in range(IMPORTED)]
                 await asyncio.to_thread(store.add, imported)
                 await asyncio.to_thread(store.add, [Source(url=f"{other}/{k}") for k in range(OTHERS)])

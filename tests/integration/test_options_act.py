@@ -4,18 +4,19 @@ import asyncio
 import contextlib
 import io
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from live import HANGS_S, settings
+from live import settings
 from recrawl import wiring
 from recrawl.cli import run
-from recrawl.store.base import Source, Store
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
+from recrawl.store.roles import Store
 from servers import serving
+from until import soon
 
 
 class Site:
@@ -43,13 +44,9 @@ async def say(*arguments: str) -> None:
         assert await asyncio.to_thread(run, list(arguments)) == 0
 
 
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(HANGS_S):
-        while not true():
-            await asyncio.sleep(0.05)
-
-
 def test_robots_hints_interval_and_notice_are_heeded_by_a_crawler_that_runs() -> None:
+    """`_told` waits for each to show in the crawl log, and asserts what must not."""
+
     async def go() -> None:
         site = Site()
         async with serving(site.answer) as home:  # type: ignore[arg-type]
@@ -73,15 +70,15 @@ async def _told(store: Store, home: str) -> None:
     def outcomes(id: int) -> list[str]:
         return [crawl.outcome for crawl in reversed(store.crawls(source=id))]
 
-    await until(lambda: outcomes(1) == ["refused"] and outcomes(2) == ["first"])
+    await soon(lambda: outcomes(1) == ["refused"] and outcomes(2) == ["first"])
     await say("add", f"{home}/closed", "--update", "--no-robots")
-    await until(lambda: outcomes(1)[:2] == ["refused", "first"])
+    await soon(lambda: outcomes(1)[:2] == ["refused", "first"])
     # The server asks to stay away for a day.
     await say("add", f"{home}/open", "--update", "--interval", "500ms")
-    await until(lambda: "changed" in outcomes(2))
+    await soon(lambda: "changed" in outcomes(2))
     before = len(store.events(0))
     assert before
     await say("add", f"{home}/closed", "--update", "--no-hints", "--no-notify", "--interval", "500ms")
     await say("pause", "2")
-    await until(lambda: "changed" in outcomes(1))
+    await soon(lambda: "changed" in outcomes(1))
     assert all(b"/open" in event.body for event in store.events(0))

@@ -7,10 +7,11 @@ import asyncio
 import postgres
 from live import crawl, settings, sources_of
 from recrawl.crawl.pipeline import Crawler
-from recrawl.store.base import Store
 from recrawl.store.opening import open_store
+from recrawl.store.roles import Store
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
+from until import soon
 
 
 def run(url: str, crawls: int, seed: int = 3) -> list[str]:
@@ -19,7 +20,7 @@ def run(url: str, crawls: int, seed: int = 3) -> list[str]:
     async def main() -> list[str]:
         async with SynthWeb(World.make(20, 5, seed=seed, mix="mixed"), speed=3600.0, port=0) as web:
             config = settings(url, "40/s")  # type: ignore[arg-type]
-            await crawl(config, enough=lambda crawler, _: crawler.tally.crawls >= crawls, sources=sources_of(web))
+            await crawl(config, enough=lambda crawler, _: crawler.stats.crawls >= crawls, sources=sources_of(web))
             return [str(entry) for entry in web.log]
 
     return asyncio.run(main())
@@ -51,29 +52,25 @@ def test_a_server_that_goes_and_comes_back_loses_and_doubles_nothing() -> None:
     before: list[int] = []
 
     async def outage(crawler: Crawler, store: Store) -> None:
-        while crawler.tally.crawls < 20:
-            await asyncio.sleep(0.05)
+        await soon(lambda: crawler.stats.crawls >= 20)
         before.append(store.totals(0.0).crawls)
         server.stop()
-        while not crawler.tally.trouble:
-            await asyncio.sleep(0.05)
+        await soon(lambda: crawler.stats.trouble)
         server.start()
-        while crawler.tally.trouble:
-            await asyncio.sleep(0.05)
-        after = crawler.tally.crawls
-        while crawler.tally.crawls < after + 20:
-            await asyncio.sleep(0.05)
+        await soon(lambda: not crawler.stats.trouble)
+        after = crawler.stats.crawls
+        await soon(lambda: crawler.stats.crawls >= after + 20)
 
     async def main() -> Crawler:
         async with SynthWeb(World.make(20, 5, seed=3, mix="mixed"), speed=3600.0, port=0) as web:
             config = settings(url, "20/s")  # type: ignore[arg-type]
             return await crawl(config, sources=sources_of(web), meanwhile=outage)
 
-    tally = asyncio.run(main()).tally
+    stats = asyncio.run(main()).stats
     with open_store(url) as store:
         crawls = store.crawls(limit=10**5)
         assert len(crawls) > before[0]
         assert len({(crawl.source, crawl.at) for crawl in crawls}) == len(crawls)
-        assert (len(crawls), sum(crawl.requests for crawl in crawls)) == (tally.crawls, tally.requests)
-        assert sum(price.requests for price in store.prices(0.0)) == tally.requests
+        assert (len(crawls), sum(crawl.requests for crawl in crawls)) == (stats.crawls, stats.requests)
+        assert sum(price.requests for price in store.prices(0.0)) == stats.requests
     server.remove()

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from recrawl.cli import run
 from recrawl.config import SourceOptions
-from recrawl.store.base import Source
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
 from servers import serving
 
 PAGE = """<!doctype html><html><head><title>Terms</title><link rel=alternate type=application/rss+xml href=/feed></head>

@@ -13,15 +13,16 @@ from aiohttp import web
 
 from crawling import HASTY
 from recrawl import wiring
-from recrawl.answers import situation
 from recrawl.cli import run
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
-from recrawl.crawl.releasing import release
-from recrawl.crawl.tempo import Tempo
-from recrawl.store.base import Batch, Hold, Progress, Robots, Source
+from recrawl.crawl.hold_release import release
+from recrawl.crawl.intervals import Intervals
+from recrawl.crawl_state import CrawlState
+from recrawl.store.records import Batch, Hold, Progress, Robots, Source
 from recrawl.store.sqlite import SqliteStore
 from servers import serving
+from until import soon
 
 PATIENCE_S = 30.0
 Say = Callable[..., str]
@@ -151,12 +152,12 @@ def test_a_crawler_at_work_takes_notice(tmp_path: Path) -> None:
             with SqliteStore(tmp_path / "recrawl.db") as store, SqliteStore(tmp_path / "recrawl.db") as other:
                 store.add([Source(url=f"{base}/feed")])
                 store.claim("a test", time.time())
-                crawler = wiring.make_crawler(config, store, clock=SystemClock(), tempo=Tempo(watch_s=0.02))
+                crawler = wiring.make_crawler(config, store, clock=SystemClock(), intervals=Intervals(watch_s=0.02))
                 running = asyncio.create_task(crawler.run(time.time() + 2 * PATIENCE_S))
                 await asyncio.wait_for(asked.wait(), PATIENCE_S)
-                while not (holds := other.holds(time.time())) or not all(each.held_until for each in other.progress()):
-                    await asyncio.sleep(0.01)  # until it has written what it was told
-                assert situation(other, config, time.time()).crawler is not None
+                await soon(lambda: other.holds(time.time()) and all(each.held_until for each in other.progress()))
+                holds = other.holds(time.time())
+                assert CrawlState.read(other, config, time.time()).crawler is not None
                 held = list(zip(other.sources(), other.progress(), strict=True))
                 release(other, held, holds, time.time(), crawled=True)
                 await asyncio.wait_for(again.wait(), PATIENCE_S)
@@ -192,6 +193,7 @@ def test_sources_and_status_show_what_is_held_and_why(said: Say, held: float, mo
 
 
 def test_what_is_released_while_a_crawler_is_starting_is_lifted_too(tmp_path: Path) -> None:
+    """The source is asked for: a hold that stood would keep it from that until the time is over."""
     config = Config(fetch=HASTY.fetch, budget="300/s", politeness=Politeness(delay="10ms"))
     asked = asyncio.Event()
 
@@ -206,7 +208,7 @@ def test_what_is_released_while_a_crawler_is_starting_is_lifted_too(tmp_path: Pa
                 store.add([Source(url=f"{base}/feed")])
                 store.commit(Batch(progress=[Progress(source=1, failures=5, held_until=time.time() + 3600)]))
                 store.claim("a test", time.time())
-                crawler = wiring.make_crawler(config, store, clock=SystemClock(), tempo=Tempo(watch_s=0.02))
+                crawler = wiring.make_crawler(config, store, clock=SystemClock(), intervals=Intervals(watch_s=0.02))
                 held = list(zip(store.sources(), store.progress(), strict=True))
                 release(store, held, [], time.time(), crawled=True)
                 running = asyncio.create_task(crawler.run(time.time() + 2 * PATIENCE_S))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from recrawl.cli import through_store
-from recrawl.sim.comparison import Entry, Job, run_job
-from recrawl.sim.scenarios import Scenario, read_scenarios
+from recrawl.cli import replay_through_store
+from recrawl.sim.comparison import Contender, Job, run_job
+from recrawl.sim.replay import TraceWorld
+from recrawl.sim.scenarios import DAY_S, Scenario, read_scenarios
 from recrawl.sim.traces import Folder, Trace, write_crawl_log
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -27,7 +29,8 @@ class Library:
     """Scenarios and their traces, each read once."""
 
     def __init__(self) -> None:
-        self.scenarios = {each.name: each for each in read_scenarios(DATA / "scenarios.toml")}
+        files = sorted(DATA.glob("scenarios*.toml"))
+        self.scenarios = {each.name: each for file in files for each in read_scenarios(file)}
         self.folder = Folder(DATA)
         self.traces: dict[str, Trace] = {}
 
@@ -72,7 +75,9 @@ def test_the_referee_accepts_our_logs_and_agrees_with_our_scores(
     import pandas as pd
 
     scenario, trace = library(name)
-    found = run_job(Job(scenario, budget, Entry.parse(policy), keep_log=True), trace, stored=through_store.play)
+    found = run_job(
+        Job(scenario, budget, Contender.parse(policy), keep_log=True), trace, stored=replay_through_store.play
+    )
     assert found.log is not None
     write_crawl_log(tmp_path / "log.parquet", trace, found.log.ids, found.log.times)
     verdict = referee.judge(DATA, name, budget, pd.read_parquet(tmp_path / "log.parquet"))
@@ -83,6 +88,62 @@ def test_the_referee_accepts_our_logs_and_agrees_with_our_scores(
     for figure in ("captured", "median_delay_h", "within_1h", "undiscovered"):
         if figure in verdict:
             assert found.score.details[figure] == pytest.approx(verdict[figure], rel=1e-12)
+
+
+listed = pytest.mark.skipif(
+    not (DATA / "scenarios-lists.toml").is_file(), reason=f"no lists there: no {DATA.name}/scenarios-lists.toml"
+)
+"""What needs the lists of the real traces."""
+
+
+@listed
+@pytest.mark.parametrize(
+    ("name", "budget", "policy", "days"),
+    [
+        ("listed-cold", 120, "believes_lists", 60),
+        ("listed-cold", 360, "believes_lists:share=0.1,every=6h", 20),
+        ("listed-cold", 120, "news_crawl:filled", 20),
+    ],
+)
+def test_the_referee_agrees_where_there_are_lists(
+    library: Library, referee: ModuleType, name: str, budget: float, policy: str, days: int
+) -> None:
+    import pandas as pd
+
+    full, _ = library(name)
+    scenario = replace(full, ends_at=full.starts_at + days * DAY_S)
+    trace = library.folder.trace(scenario)
+    found = run_job(Job(scenario, budget, Contender.parse(policy), keep_log=True), trace)
+    assert found.log is not None
+    log = pd.DataFrame({"target": trace.names(found.log.ids), "crawled_at": found.log.times})
+    told = referee.load_scenario(DATA, name) | {"ends_at": scenario.ends_at}
+    events = referee.load_trace(DATA, told)
+    verdict = referee.judge_loaded(told, budget, log, *events, lists=referee.load_lists(DATA, told, events[0]))
+    assert verdict["valid"]
+    assert verdict["targets"] == len(trace)
+    assert found.score.value == pytest.approx(verdict["score"], rel=1e-12)
+    assert found.score.used_share == pytest.approx(verdict["used_share"], rel=1e-12)
+    assert found.score.details["captured"] == pytest.approx(verdict["captured"], rel=1e-12)
+    assert found.score.details["list_crawls"] == len(log) - verdict["crawls"]
+    assert (found.score.details["list_crawls"] > 0) == policy.startswith("believes_lists")
+
+
+@listed
+@pytest.mark.parametrize("name", ["listed-cold", "listed-year"])
+def test_lists_show_what_the_referee_says_they_show(library: Library, referee: ModuleType, name: str) -> None:
+    scenario, trace = library(name)
+    theirs = referee.load_lists(DATA, referee.load_scenario(DATA, name), trace.targets)
+    assert [each.number for each in trace.lists] == list(theirs)
+    world = TraceWorld(trace, items=False)
+    ids = np.arange(len(trace), len(world))
+    for moment in range(scenario.starts_at, scenario.ends_at + 1, 10 * DAY_S):
+        (visits,) = world.crawl(ids, float(moment))
+        assert visits.sitemap is not None
+        for shown, entries in zip(visits.sitemap, theirs.values(), strict=True):
+            assert shown is not None
+            pages, lastmod = referee.listing(entries, moment)
+            np.testing.assert_array_equal(shown[0], pages)
+            np.testing.assert_array_equal(shown[1], lastmod)
 
 
 # Scores in per cent or hours, and the share of the budget used where the table gives it, as in the reference levels.
@@ -115,7 +176,7 @@ def test_round_robin_and_peers_reach_the_reference_levels(
     library: Library, policy: str, name: str, budget: float, level: float, used: float
 ) -> None:
     scenario, trace = library(name)
-    found = run_job(Job(scenario, budget, Entry.parse(policy)), trace).score
+    found = run_job(Job(scenario, budget, Contender.parse(policy)), trace).score
     measured = found.value if scenario.kind == "discovery" else 100 * found.value
     assert measured == pytest.approx(level, abs=0.0051 if scenario.kind == "discovery" else 0.051)
     assert found.used_share == pytest.approx(used, abs=0.0051)
@@ -136,7 +197,7 @@ def test_rules_with_freedom_come_near_the_reference_levels(
     library: Library, policy: str, name: str, budget: float, level: float, within: float
 ) -> None:
     scenario, trace = library(name)
-    found = run_job(Job(scenario, budget, Entry.parse(policy)), trace).score
+    found = run_job(Job(scenario, budget, Contender.parse(policy)), trace).score
     assert (found.value if scenario.kind == "discovery" else 100 * found.value) == pytest.approx(level, abs=within)
 
 
@@ -165,7 +226,7 @@ def test_the_long_scenarios_reach_the_reference_levels_too(
     library: Library, policy: str, name: str, budget: float, level: float
 ) -> None:
     scenario, trace = library(name)
-    found = run_job(Job(scenario, budget, Entry.parse(policy)), trace).score
+    found = run_job(Job(scenario, budget, Contender.parse(policy)), trace).score
     assert 100 * found.value == pytest.approx(level, abs=0.051)
 
 

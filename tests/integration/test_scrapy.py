@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from until import until
+
 pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'recrawl[scrapy]'")
 
 from processes import witness
@@ -24,7 +26,7 @@ from recrawl.scheduler import Scheduler
 from recrawl.store.opening import open_store
 from recrawl.synthweb.faults.rules import Rule
 from recrawl.synthweb.ledger import (
-    Access,
+    SeenRequest,
     budget_violations,
     hold_violations,
     robots_violations,
@@ -101,15 +103,10 @@ def revisiting(folder: Path, urls: Sequence[str], spider: str = "revisiting", **
     return Crawl(folder, spider, urls, **(chosen | settings))
 
 
-def until(web: Served, enough: Callable[[list[Access]], bool]) -> list[Access]:
+def seen(web: Served, enough: Callable[[list[SeenRequest]], bool]) -> list[SeenRequest]:
     """Watch the web's log until it shows something."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        log = web.log()
-        if enough(log):
-            return log
-        time.sleep(0.1)
-    raise AssertionError("it did not come to that")
+    until(lambda: enough(web.log()), again_s=0.1)
+    return web.log()
 
 
 def look(store: Path, *command: str) -> str:
@@ -154,7 +151,7 @@ def test_ctrl_c_and_a_restart_lose_nothing_and_bring_no_early_visit(tmp_path: Pa
     terms = {"RECRAWL_BUDGET": "10/s", "RECRAWL_MIN_INTERVAL": f"{interval_s}s"}
     with witness("--sources", 25, "--hosts", 5, "--by", "address", "--speed", 3600) as web:
         first = revisiting(tmp_path, web.urls(), **terms)
-        until(web, lambda log: len({access.source for access in log}) >= 25)
+        seen(web, lambda log: len({access.source for access in log}) >= 25)
         first.interrupt()
         before = first.finish()
         stopped = time.time()
@@ -166,7 +163,7 @@ def test_ctrl_c_and_a_restart_lose_nothing_and_bring_no_early_visit(tmp_path: Pa
             "recrawl/new", 0
         ) + before.get("recrawl/unchanged", 0)
         second = revisiting(tmp_path, [], **terms)
-        until(web, lambda log: len({access.source for access in log if access.start > stopped}) >= 25)
+        seen(web, lambda log: len({access.source for access in log if access.start > stopped}) >= 25)
         second.interrupt()
         after = second.finish()
         log = web.log()
@@ -197,7 +194,7 @@ def test_hosts_that_ask_for_it_are_left_alone_and_failures_end_well(tmp_path: Pa
             tmp_path, web.urls(), RECRAWL_BUDGET="20/s", RECRAWL_BURST=1, LOG_LEVEL="CRITICAL",
             CONCURRENT_REQUESTS_PER_DOMAIN=1,
         )  # fmt: skip
-        until(web, lambda log: len(log) >= 120)
+        seen(web, lambda log: len(log) >= 120)
         crawl.interrupt()
         stats = crawl.finish()
         log = web.log()
@@ -208,13 +205,13 @@ def test_hosts_that_ask_for_it_are_left_alone_and_failures_end_well(tmp_path: Pa
     assert stats["recrawl/failed"] > 0
     assert "recrawl/lost" not in stats
     ended = sum(stats.get(f"recrawl/{how}", 0) for how in ("first", "new", "unchanged", "failed", "released"))
-    assert ended == stats["recrawl/visits"], "every visit was settled, once"
+    assert ended == stats["recrawl/visits"], "every visit ended, once"
 
 
 def test_unmarked_requests_are_fetched_once_beside_the_sources(tmp_path: Path) -> None:
     with witness("--sources", 10, "--hosts", 2, "--by", "address", "--speed", 3600) as web:
         crawl = revisiting(tmp_path, web.urls(), "following", RECRAWL_BUDGET="10/s")
-        until(web, lambda log: sum(access.source is not None for access in log) >= 40)
+        seen(web, lambda log: sum(access.source is not None for access in log) >= 40)
         crawl.interrupt()
         stats = crawl.finish()
         pages = Counter((access.host, access.path) for access in web.log() if access.path.startswith("/page/"))
@@ -223,7 +220,8 @@ def test_unmarked_requests_are_fetched_once_beside_the_sources(tmp_path: Path) -
     assert stats["recrawl/sources"] == 10
     assert stats["recrawl/revisits"] >= 20
     assert stats["dupefilter/filtered"] > 0
-    assert stats["scheduler/enqueued"] == stats["scheduler/dequeued"] == len(pages)
+    # What a response on its way at the interrupt still asks for is taken and, since the engine is closing, not handed out.
+    assert stats["scheduler/enqueued"] >= stats["scheduler/dequeued"] == len(pages)
 
 
 def test_the_spider_of_the_guide_runs(tmp_path: Path) -> None:
@@ -239,7 +237,7 @@ def test_the_spider_of_the_guide_runs(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "scrapy", "runspider", "news.py", "-o", "items.jl", "-s", "LOG_LEVEL=INFO"]
         with open(tmp_path / "log", "wb") as log:
             process = started(command, tmp_path, log)
-        until(web, lambda log: sum(access.source is not None for access in log) >= 3 * len(feeds))
+        seen(web, lambda log: sum(access.source is not None for access in log) >= 3 * len(feeds))
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
     said = (tmp_path / "log").read_text()
@@ -296,10 +294,10 @@ def captured(
             revisiting(folder, urls, RECRAWL_BUDGET=f"{budget}/s", RECRAWL_HALF_LIFE=half_life),
             Crawl(folder, "looping", urls, DOWNLOAD_DELAY=1.0 / budget, DOWNLOAD_DELAY_JITTER=0.0),
         ]
-        until(web, lambda log: len({agent(access) for access in log}) == 3)
-        time.sleep(warm_s)
+        seen(web, lambda log: len({agent(access) for access in log}) == 3)
+        time.sleep(warm_s)  # so long they learn
         began = time.time()
-        time.sleep(seconds)
+        time.sleep(seconds)  # so long they are compared
         run.send_signal(signal.SIGINT)
         for crawl in crawls:
             crawl.interrupt()
@@ -317,7 +315,7 @@ def captured(
     return result
 
 
-def agent(access: Access) -> str:
+def agent(access: SeenRequest) -> str:
     return access.agent.split()[0].split("/")[0]
 
 

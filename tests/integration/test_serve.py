@@ -50,6 +50,13 @@ def test_it_shows_a_store_and_ends_when_told_although_somebody_listens(tmp_path:
         stream.close()
 
 
+def test_of_an_empty_store_it_says_so(tmp_path: Path) -> None:
+    """Whoever mistypes a name is shown an empty page, and must not believe that everything is gone."""
+    with served(tmp_path) as (process, _):
+        assert process.stdout is not None
+        assert "has no sources yet" in process.stdout.readline()
+
+
 def test_a_password_opens_it_to_programs_with_the_token_only(tmp_path: Path) -> None:
     token = "0123456789abcdef"
     with served(tmp_path, "--host", "0.0.0.0", RECRAWL_TOKEN=token) as (_, address):

@@ -25,6 +25,7 @@ from recrawl.synthweb.ledger import read_log, read_truth, score_log
 from recrawl.synthweb.process import running
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
+from until import soon
 
 PATIENCE_S = 20.0
 
@@ -215,48 +216,48 @@ def test_a_sitemap_index_lists_the_sitemaps_of_its_host() -> None:
     served(visit, clock=ManualClock(), mix="sitemaps")
 
 
-# The desk
+# The admin
 
 
-def test_the_desk_tells_the_truth_and_is_not_logged() -> None:
+def test_the_admin_tells_the_truth_and_is_not_logged() -> None:
     async def visit(web: SynthWeb) -> None:
-        desk = web.base + "/_synthweb/"
+        admin = web.base + "/_synthweb/"
         await get(web.urls()[1])
-        truths = read_truth((await get(desk + "truth")).body)
+        truths = read_truth((await get(admin + "truth")).body)
         assert [t.url for t in truths] == web.urls()
         assert truths[1] == web.truth(1)
         assert truths[1].times[-1] <= web.clock.now()
         assert truths[1].half_life_s == pytest.approx(6.0)
-        assert not read_truth((await get(desk + "truth?events=0")).body)[1].times
-        assert read_log((await get(desk + "log")).body) == web.log
-        assert (await get(desk + f"log?since={web.clock.now() + 1}")).body == b""
-        assert (await get(desk + "text")).body.decode().split() == web.urls()
-        assert (await get(desk + "opml")).body.count(b"xmlUrl") == 12
-        assert (await get(desk + "csv")).body.decode().splitlines()[2].startswith(web.urls()[1] + ",feed,1,6s")
-        assert json.loads((await get(desk + "clock")).body)["speed"] == 3600.0
-        assert (await get(desk + "nothing")).status == 404
+        assert not read_truth((await get(admin + "truth?events=0")).body)[1].times
+        assert read_log((await get(admin + "log")).body) == web.log
+        assert (await get(admin + f"log?since={web.clock.now() + 1}")).body == b""
+        assert (await get(admin + "text")).body.decode().split() == web.urls()
+        assert (await get(admin + "opml")).body.count(b"xmlUrl") == 12
+        assert (await get(admin + "csv")).body.decode().splitlines()[2].startswith(web.urls()[1] + ",feed,1,6s")
+        assert json.loads((await get(admin + "clock")).body)["speed"] == 3600.0
+        assert (await get(admin + "nothing")).status == 404
         assert len(web.log) == 1
 
     served(visit, mix="feeds", clock=ManualClock())
 
 
-def test_faults_are_set_and_ended_at_the_desk() -> None:
+def test_faults_are_set_and_ended_at_the_admin() -> None:
     async def visit(web: SynthWeb) -> None:
-        desk, url = web.base + "/_synthweb/faults", web.urls()[0]
-        await get(desk, method="POST", body=b'{"name": "500", "times": 1}')
+        admin, url = web.base + "/_synthweb/faults", web.urls()[0]
+        await get(admin, method="POST", body=b'{"name": "500", "times": 1}')
         assert [(await get(url)).status for _ in range(2)] == [500, 200]
-        await get(desk, method="POST", body=b'[{"name": "gone", "prefix": "/s0/"}]')
+        await get(admin, method="POST", body=b'[{"name": "gone", "prefix": "/s0/"}]')
         assert [(await get(u)).status for u in web.urls()[:2]] == [410, 200]
-        refused = await get(desk, method="POST", body=b'{"name": "kindness"}')
+        refused = await get(admin, method="POST", body=b'{"name": "kindness"}')
         assert refused.status == 400
         assert b"name[1] must be one of" in refused.body
-        assert json.loads((await get(desk, method="DELETE")).body) == []
+        assert json.loads((await get(admin, method="DELETE")).body) == []
         assert (await get(url)).status == 200
 
     served(visit)
 
 
-def test_robots_rules_are_set_at_the_desk() -> None:
+def test_robots_rules_are_set_at_the_admin() -> None:
     async def visit(web: SynthWeb) -> None:
         rules = msgspec.json.encode({web.netlocs[0]: {"disallow": ["/s0/"], "crawl_delay_s": 3}})
         await get(web.base + "/_synthweb/robots", method="POST", body=rules)
@@ -320,6 +321,7 @@ def test_refusals(status: int, form: str) -> None:
 
 @pytest.mark.parametrize(("name", "status"), [("500", 500), ("403", 403), ("404", 404), ("gone", 410)])
 def test_plain_errors(name: str, status: int) -> None:
+    """`struck` checks what a client sees."""
     struck(name, lambda answer: _same(answer.status, status))
 
 
@@ -376,6 +378,7 @@ def test_resets(name: str) -> None:
 
 
 def test_a_body_cut_short() -> None:
+    """`struck` checks what a client sees."""
     struck("cut_short", lambda answer: _same(len(answer.body) < int(answer.headers["content-length"]), True))
 
 
@@ -398,9 +401,7 @@ def test_a_client_that_gives_up_ends_the_exchange(name: str) -> None:
                 await asyncio.sleep(0)
         assert web.log[0].end is None
         writer.transport.abort()
-        async with asyncio.timeout(PATIENCE_S):
-            while web.log[0].end is None:
-                await asyncio.sleep(0.001)
+        await soon(lambda: web.log[0].end is not None)
 
     served(visit, Rule(name=name))
 
@@ -445,6 +446,7 @@ def test_bombs_are_small_and_unpack_to_what_they_promise(name: str) -> None:
 
 
 def test_entity_bombs_and_external_entities() -> None:
+    """`struck` checks what a client sees."""
     struck("entity_bomb", lambda a: _same(a.body.count(b"<!ENTITY") == 11 and len(a.body) < 2000, True))
     struck("entity_quadratic", lambda a: _same(a.body.count(b"&a;"), 40_000))
     struck("entity_external_file", lambda a: _same(b'SYSTEM "file:///etc/passwd"' in a.body, True))
@@ -484,6 +486,7 @@ CONTENT_CHECKS: dict[str, Callable[[Answer], bool]] = {
 
 @pytest.mark.parametrize("name", CONTENT_CHECKS)
 def test_broken_and_hostile_documents(name: str) -> None:
+    """`struck` checks what a client sees."""
     struck(name, lambda answer: _same(CONTENT_CHECKS[name](answer), True))
 
 

@@ -10,8 +10,8 @@ from recrawl.papers.allerton2019 import lab as laboratory
 from recrawl.papers.allerton2019 import sweeps
 from recrawl.papers.allerton2019.fixed import fixed_thresholds
 from recrawl.papers.allerton2019.lab import Lab
-from recrawl.papers.progress import silent
 from recrawl.records import Sources
+from recrawl.report.progress import silent
 
 IDS = ["lspe", "engaged-arms", "lspe-collected", "whittle", "best-arm", "second-best-arm"]
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import recrawl
+from paper_results import read_results
 from recrawl import policies
 from recrawl.kernels.static_allocation import lottery_reward
 from recrawl.papers import icc2021
 from recrawl.papers.icc2021 import runs, setting
-from recrawl.papers.reproduction import prepare, write
-from recrawl.papers.results import read_results
+from recrawl.papers.reproduction import write
+from recrawl.report.output_folder import prepare
 
 ONE_PAGE, GROUPS = setting.EXAMPLES["one-page"], setting.EXAMPLES["groups"]
 TINY = setting.Length(runs=2, steps=250, window=20, long=250, variant_runs=0, variant_steps=0)

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paper_results import read_results
 from recrawl.papers import separating
-from recrawl.papers.reproduction import prepare, write
-from recrawl.papers.results import read_results
+from recrawl.papers.reproduction import write
+from recrawl.report.output_folder import prepare
 
 
 def share(name: str, budget: int, slots: int = 3000, seed: int = 0) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from paper_results import read_results
 from recrawl.papers import registry
-from recrawl.papers.reproduction import prepare, write
-from recrawl.papers.results import read_results
+from recrawl.papers.reproduction import write
+from recrawl.report.output_folder import prepare
 
 PROMISED = {
     *(

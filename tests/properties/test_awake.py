@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl import Visits
-from recrawl.policies import learned_whittle
-from recrawl.policies.learned_whittle import OVERDUE, LearnedWhittle
+from recrawl.policies import index_ranking
+from recrawl.policies.index_ranking import OVERDUE
+from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.scheduling.awake import Awake
 
 NOW = 1.75e9
@@ -18,17 +19,19 @@ FORMS = ["rhythm", "quadratic rhythm", "averaged", "averaged changes", "planned"
 
 def dense(policy: LearnedWhittle, now: float, budget: float) -> list[int]:
     """The obvious choice: every source by its index, from the top, one per host."""
-    desk, end = policy.desk, len(policy.desk)
-    ids = np.flatnonzero(desk.visited[:end] & ~desk.away[:end] & ~desk.removed[:end] & (desk.held_until[:end] <= now))
-    index, age = policy.index(ids, now), now - desk.since[ids]
-    index = np.where(age >= policy.floor, OVERDUE * (age / policy.floor), index)
+    kept, end = policy.kept, len(policy.kept)
+    ids = np.flatnonzero(kept.visited[:end] & ~kept.away[:end] & ~kept.removed[:end] & (kept.held_until[:end] <= now))
+    index, age = policy.index(ids, now), now - kept.since[ids]
+    index = np.where(age >= policy.ages.floor, OVERDUE * (age / policy.ages.floor), index)
     chosen: list[int] = []
     used: set[int] = set()
     for place in np.lexsort((ids, -index)).tolist():
-        number, host = int(ids[place]), int(desk.group[ids[place]])
-        if not index[place] > 0.0 or (policy.grouped and (host in used or policy.group_free[host] > now)):
+        number, host = int(ids[place]), int(kept.group[ids[place]])
+        if not index[place] > 0.0 or (
+            policy.kept.grouped and (host in used or policy.kept.group_held_until[host] > now)
+        ):
             continue
-        if desk.cost[[*chosen, number]].sum() > budget + 1e-9:
+        if kept.cost[[*chosen, number]].sum() > budget + 1e-9:
             break
         chosen.append(number)
         used.add(host)
@@ -58,7 +61,7 @@ def crawl(policy: LearnedWhittle, form: str, ids: np.ndarray, now: float, random
     for items in (False, True):
         mine = ids[lists == items]
         if len(mine):
-            rate, gap = (1 + mine % 7) / 86400.0, now - policy.desk.since[mine]
+            rate, gap = (1 + mine % 7) / 86400.0, now - policy.kept.since[mine]
             if items:
                 shown = [now - random.random(random.poisson(r * g)) * g for r, g in zip(rate, gap, strict=True)]
                 policy.observe(Visits(mine, now, published=shown))
@@ -78,8 +81,8 @@ def test_the_same_ids_in_the_same_order_as_the_dense_scan(
     form: str, seed: int, targets: int, hosts: int, step: float
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learned_whittle, "LEAST_AWAKE", 2)
-        patch.setattr(learned_whittle, "RESTLESS", 2)
+        patch.setattr(index_ranking, "LEAST_AWAKE", 2)
+        patch.setattr(index_ranking, "RESTLESS", 2)
         random = np.random.default_rng(seed)
         policy, now = made(form, targets, hosts, random), NOW
         for _ in range(targets * 3):
@@ -89,7 +92,7 @@ def test_the_same_ids_in_the_same_order_as_the_dense_scan(
             if hosts and random.random() < 0.2:
                 policy.hold_groups(random.integers(0, hosts, 2), now + step * random.integers(0, 5))
             budget = float(random.choice([1.0, 2.0, 5.0]))
-            waiting = not policy.desk.visited[:targets].all()
+            waiting = not policy.kept.visited[:targets].all()
             expected = dense(policy, now, budget)
             chosen = policy.choose(now, budget)
             if not waiting:
@@ -125,7 +128,7 @@ def test_where_those_awake_may_not_be_chosen_sleepers_are_looked_at() -> None:
     now += 60.0
     for free in (0, 3):
         policy.release(policy.choose(now, 1.0))
-        awake = policy.awake.at(now)
+        awake = policy.ranking.awake.at(now)
         assert 10 < len(awake) < targets // 2
         policy.hold(np.arange(targets), -np.inf)
         policy.hold(awake[free:], now + 1e6)

@@ -14,10 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BROKEN = """
 import numpy as np
-from recrawl.scheduling import room
+from recrawl.scheduling import capacity
 from recrawl.scheduling.calendar import Calendar
 
-room.chains_for = lambda chains, groups, more, honest=room.chains_for: honest(chains, groups, more)._replace(
+capacity.chains_for = lambda chains, groups, more, honest=capacity.chains_for: honest(chains, groups, more)._replace(
     ceilings=np.empty(0)
 )
 Calendar(value=np.ones(10), rate=0.1)

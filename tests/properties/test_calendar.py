@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from recrawl import continuous_index
-from recrawl.scheduling import room
+from recrawl.scheduling import capacity
 from recrawl.scheduling.calendar import Calendar
 from recrawl.scheduling.state import NOW, ORIGIN
 
@@ -77,16 +77,16 @@ GROUPS = st.integers(0, 5)
 class CalendarMachine(RuleBasedStateMachine):
     kind: type[Calendar] = Calendar
     folder: Path
-    tally: ClassVar[dict[str, int]]
+    stats: ClassVar[dict[str, int]]
     """Of all runs together: how many there were, the sources of the largest, and those of its largest group."""
 
     def teardown(self):
         if hasattr(self, "oracle"):
             group = self.oracle.table["group"]
             crowd = np.bincount(group[group >= 0].astype(int)).max(initial=0)
-            self.tally["examples"] = self.tally.get("examples", 0) + 1
+            self.stats["examples"] = self.stats.get("examples", 0) + 1
             for name, size in (("sources", len(group)), ("of one group", int(crowd))):
-                self.tally[name] = max(self.tally.get(name, 0), size)
+                self.stats[name] = max(self.stats.get(name, 0), size)
 
     @initialize(
         seed=st.integers(0, 2**32 - 1),
@@ -215,16 +215,16 @@ SETTINGS = settings(
 
 def test_every_choice_is_exactly_the_top_of_the_ranking(tmp_path, monkeypatch):
     # never more room than was counted for one call: a miscount shows
-    monkeypatch.setattr(room, "generous", lambda needed, present: needed)
+    monkeypatch.setattr(capacity, "generous", lambda needed, present: needed)
 
     class Machine(CalendarMachine):
         folder = tmp_path
-        tally: ClassVar = {}
+        stats: ClassVar = {}
 
     run_state_machine_as_test(Machine, settings=SETTINGS)
-    print("calendar:", ", ".join(f"{size} {name}" for name, size in Machine.tally.items()))
-    assert Machine.tally["examples"] >= EXAMPLES
-    assert Machine.tally["of one group"] > 2000
+    print("calendar:", ", ".join(f"{size} {name}" for name, size in Machine.stats.items()))
+    assert Machine.stats["examples"] >= EXAMPLES
+    assert Machine.stats["of one group"] > 2000
 
 
 class Oversleeping(Calendar):
@@ -241,7 +241,7 @@ def test_the_same_test_catches_a_calendar_that_oversleeps(tmp_path):
     class Machine(CalendarMachine):
         folder = tmp_path
         kind = Oversleeping
-        tally: ClassVar = {}
+        stats: ClassVar = {}
 
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Machine, settings=settings(SETTINGS, max_examples=100, phases=[Phase.generate]))

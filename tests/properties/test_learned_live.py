@@ -53,14 +53,14 @@ def test_rows_and_shared_state_restore_beliefs_and_choices(
     twin.start(targets, now)
     assert twin.load_shared(policy.shared())
     twin.configure(everyone, importance=importance, half_life=half_life)
-    last = policy.desk.last[:targets]
+    last = policy.kept.last[:targets]
     visited = np.isfinite(last)
     assert twin.load_rows(everyone, policy.rows(everyone), np.where(visited, last, NOW), visited).all()
     for _ in range(10):
         now += step
         chosen = policy.choose(now, budget)
         np.testing.assert_array_equal(chosen, twin.choose(now, budget))
-        visited = everyone[np.isfinite(policy.desk.last[:targets])]
+        visited = everyone[np.isfinite(policy.kept.last[:targets])]
         ours, theirs = policy.beliefs(visited), twin.beliefs(visited)
         np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-12)
         np.testing.assert_allclose(ours.rate, theirs.rate, rtol=1e-12)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl import Visits
+from recrawl.kernels.likelihood import smoothed_change_rate
 from recrawl.learning.changes import ChangeBeliefs
-from recrawl.learning.estimators import maximum_likelihood
 from recrawl.policies.learned_whittle import LearnedWhittle
 
 GAPS = st.floats(1e-6, 1e6)
@@ -40,13 +40,13 @@ def test_a_change_rate_is_always_finite_and_inside_its_range(visits: list[tuple[
 @given(VISITS)
 def test_the_smoothed_estimate_is_finite_and_grows_with_a_change(visits: list[tuple[float, bool]]) -> None:
     gaps, changed = np.array([gap for gap, _ in visits]), np.array([saw for _, saw in visits])
-    estimate = maximum_likelihood(gaps, changed)
+    estimate = smoothed_change_rate(gaps, changed)
     assert np.isfinite(estimate)
     assert estimate > 0
     if not changed.all():
         more = changed.copy()
         more[np.argmin(changed)] = True
-        assert maximum_likelihood(gaps, more) > estimate
+        assert smoothed_change_rate(gaps, more) > estimate
 
 
 @given(

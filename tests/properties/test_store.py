@@ -10,22 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import postgres
-from recrawl.store.base import (
-    Batch,
-    Crawl,
-    Event,
-    Item,
-    Keep,
-    Progress,
-    Settlement,
-    Source,
-    keys_in,
-    packed,
-)
 from recrawl.store.opening import open_store
+from recrawl.store.records import Batch, Crawl, Event, Item, Keep, Progress, Source, VisitUpdate, keys_in, packed
+from recrawl.store.rows import mended
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.migrations import statements
-from recrawl.store.sqlite.rows import mended
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 KEYS = st.lists(st.integers(-3, 30), max_size=8)
@@ -73,7 +62,7 @@ class StoreAsDictionaries(RuleBasedStateMachine):
     @rule(visits=st.lists(st.tuples(st.integers(0, 9), KEYS, TEXT), min_size=1, max_size=4))
     def commit(self, visits: list[tuple[int, list[int], str]]) -> None:
         self.now += 1.0
-        settlements = []
+        updates = []
         for number, keys, title in visits:
             source = self.a_source(number)
             self.visits[source] += 1
@@ -84,15 +73,15 @@ class StoreAsDictionaries(RuleBasedStateMachine):
                 self.known.add((source, key))
             self.crawls.append((source, self.now))
             self.events.append(title.encode("utf-8", "replace"))
-            settlements.append(
-                Settlement(
+            updates.append(
+                VisitUpdate(
                     crawl=Crawl(source=source, at=self.now, outcome="new"),
                     progress=Progress(source=source, visits=self.visits[source], listing=packed(keys)),
                     items=new,
                     events=[Event(at=self.now, body=self.events[-1])],
                 )
             )
-        self.store.commit(Batch(settlements=settlements))
+        self.store.commit(Batch(updates=updates))
 
     @precondition(lambda self: self.sources)
     @rule(number=st.integers(0, 9))
@@ -162,7 +151,7 @@ def test_any_search_has_an_answer_and_a_title_finds_itself(titles: list[str], qu
         store.add([Source(url="u")])
         items = [Item(source=1, key=key, title=title, first_seen=1.0) for key, title in enumerate(titles)]
         crawl = Crawl(source=1, at=1.0, outcome="new")
-        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=1), items=items)]))
+        store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=1), items=items)]))
         for text in (query, *titles):
             for order in ("found", "relevance"):
                 found = store.items(text=text, order=order)  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recrawl.config import Config, QuietHours, TagSettings, load, quiet_until
 from recrawl.config.checks import NUMBERS_ALLOWED, RULES
-from recrawl.config.lines import lines_of
-from recrawl.config.words import WORDS
+from recrawl.config.setting_descriptions import WORDS
+from recrawl.config.toml_lines import lines_of
 from recrawl.errors import ConfigError, ParameterError
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "settings.md"

@@ -33,8 +33,8 @@ LIMIT_S = 1.0
 OURS = {"recrawl.report.figures", "recrawl.synthweb.faults.contents"}
 """These read what this package, or a drawing library for it, has just written."""
 MADE_AT_RUN_TIME = {
-    "recrawl.crawl.noise": 1,
-    "recrawl.crawl.what_counts": 1,
+    "recrawl.crawl.reading.noise": 1,
+    "recrawl.crawl.reading.page_selection": 1,
     "recrawl.config.option_rules": 1,
     "recrawl.web.views.latest": 1,
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
 from recrawl import Sources, Visits
 from recrawl.errors import ParameterError, RecrawlError
+from recrawl.policies.call_checks import some_visits
 
 
 def test_ephemeral_sources_have_the_papers_numbers() -> None:
@@ -108,6 +111,33 @@ def test_visits_need_one_entry_per_id() -> None:
 def test_wrong_visits_are_named(given: dict[str, object], argument: str) -> None:
     with pytest.raises(ParameterError, match=argument):
         Visits(**{"ids": [1], "now": 0.0, **given})  # type: ignore[arg-type]
+
+
+def test_a_list_says_when_pages_were_modified_and_nan_where_it_does_not() -> None:
+    then = datetime(2024, 5, 1, tzinfo=UTC)
+    visits = Visits([7, 8, 9], 10.0, sitemap=[None, ([3, 1], [then, None]), ([], [])])  # type: ignore[list-item]
+    assert visits.sitemap is not None
+    assert visits.sitemap[0] is None
+    pages, lastmod = visits.sitemap[1]  # type: ignore[misc]
+    assert (pages.dtype, lastmod.dtype) == (np.int64, np.float64)
+    assert pages.tolist() == [3, 1]
+    np.testing.assert_array_equal(lastmod, [then.timestamp(), np.nan])
+    assert visits.of_lists.tolist() == [False, True, True]
+
+
+def test_a_list_that_could_not_be_read_is_none() -> None:
+    visits = Visits([7, 8], 10.0, sitemap=[([3], [1.0]), ([4], [1.0])], failed=[True, False])  # type: ignore[list-item, arg-type]
+    assert visits.of_lists.tolist() == [False, True]
+
+
+def test_what_lists_say_goes_with_their_visits() -> None:
+    visits = Visits([7, 8], 10.0, sitemap=[None, ([3], [1.0])])  # type: ignore[list-item]
+    assert visits.renumbered(np.array([0, 1])).sitemap is visits.sitemap
+    kept = some_visits(visits, np.array([False, True]))
+    assert kept.ids.tolist() == [8]
+    assert kept.sitemap is not None
+    assert kept.sitemap[0] is not None
+    assert [part.tolist() for part in kept.sitemap[0]] == [[3], [1.0]]
 
 
 def test_parameter_errors_are_value_errors_and_ours() -> None:

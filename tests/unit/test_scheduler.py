@@ -18,12 +18,12 @@ import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.config import Config, SourceOptions
-from recrawl.crawl.releasing import release
+from recrawl.crawl.hold_release import release
 from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
 from recrawl.scheduler import Scheduler
-from recrawl.store.base import Batch, Hold, Progress
 from recrawl.store.opening import open_store
+from recrawl.store.records import Batch, Hold, Progress
 from recrawl.wiring import make_decider
 
 KEYS = ["https://a.example/1", "https://a.example/2", "https://b.example/1", "c"]
@@ -744,7 +744,7 @@ class TestExplaining:
         scheduler = self.learned(make, clock)
         policy = scheduler._decider.policy
         for key in ("feed a", "page a", "feed b", "page b"):
-            number = scheduler._decider.number(key)
+            number = scheduler._decider.roster.urls.get(key)
             found = scheduler.explain(key)
             assert found.index == policy.index([number], clock.now())[0]
             assert found.price == scheduler.price

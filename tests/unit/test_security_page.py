@@ -13,18 +13,20 @@ from typing import NamedTuple
 import pytest
 
 from recrawl.config import Web
-from recrawl.crawl import diffs, framing, freight, patience, readers, wire
+from recrawl.crawl import work_limit
+from recrawl.crawl.fetching import answer_limits, http1
+from recrawl.crawl.reading import diffs, readers
 from recrawl.synthweb.faults import FAULTS
 from recrawl.web import editing, live
 from recrawl.web.connections import Limits
-from recrawl.web.safety import gate
+from recrawl.web.safety import authentication as asked
 from recrawl.web.safety.throttle import Throttle
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 LOG = "tests/faults/test_hostile_servers.py::test_the_log_says_what_happened"
 FOLDER, FILE = re.compile(r"without a folder are in `([^`]+)`"), re.compile(r"without a file in `([^`]+)`")
-REFERENCE = re.compile(r"`((?:log\[|…::|(?:tests/[\w/]+/)?test_\w+|Test[A-Z]\w+)[^`]*)`")
+REFERENCE = re.compile(r"`((?:log\[|…::|(?:[a-z_]+/)*test_\w+|Test[A-Z]\w+)[^`]*)`")
 THROTTLE = Throttle()
 KIB, MIB = 1024, 1024 * 1024
 
@@ -128,16 +130,16 @@ def test_every_fault_of_the_synthetic_web_has_a_row() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        f"bodies over {freight.SMALL_BYTES // KIB} KiB have {freight.MOST_BYTES // 10**6} MB together",
+        f"bodies over {answer_limits.SMALL_BYTES // KIB} KiB have {answer_limits.MOST_BYTES // 10**6} MB together",
         f"{readers.MEMORY // 2**30} GiB of memory, and {readers.LEAST_S:g} s and {readers.PER_MB_S:g} s more per MB",
-        f"given up after {framing.MAX_INTERIM};",
-        f"exceeds {framing.MAX_BESIDE_BYTES // KIB} KiB and a quarter",
-        f"past {wire.MAX_HEADERS} of them, or {wire.MAX_FIELD_BYTES // KIB} KiB in one",
-        f"past {patience.SLOW_CHARACTERS} characters",
+        f"given up after {answer_limits.MAX_INTERIM};",
+        f"exceeds {answer_limits.MAX_BESIDE_BYTES // KIB} KiB and a quarter",
+        f"past {http1.MAX_HEADERS} of them, or {http1.MAX_FIELD_BYTES // KIB} KiB in one",
+        f"past {work_limit.SLOW_CHARACTERS} characters",
         f"past {diffs.MOST_LINES} changed lines",
-        f"passed over for {gate.LINGER_S:g} seconds, of {gate.MOST_LINGERING} at a time",
-        f"at most {gate.MOST_BODY // KIB} KiB are read",
-        f"{gate.MOST_IMPORT // MIB} MiB and {editing.MOST_IMPORTED:,} entries at most, {gate.MOST_IMPORTS} at once",
+        f"passed over for {asked.LINGER_S:g} seconds, of {asked.MOST_LINGERING} at a time",
+        f"at most {asked.MOST_BODY // KIB} KiB are read",
+        f"{asked.MOST_IMPORT // MIB} MiB and {editing.MOST_IMPORTED:,} entries at most, {asked.MOST_IMPORTS} at once",
         f"does not arrive within {Limits().head_s:g} s |",
         f"within {Limits().body_s:g} s, and a second more for each {Limits().least_pace // KIB} KiB",
         f"given up after {Limits().stall_s:g} s without progress",

@@ -1,4 +1,4 @@
-"""Every page is measured in a real browser, at a desk and on a phone, light and dark.
+"""Every page is measured in a real browser, on a desktop and on a phone, light and dark.
 
 No text is cut off, no text lies over other text, no page scrolls sideways, and every colour can be read, whatever
 sources are called and however large or small their numbers are.
@@ -17,17 +17,17 @@ import msgspec
 import pytest
 from fastapi import FastAPI
 
-from a_fleet import board, put_up
+from a_fleet import fleet_status, put_up
 from made_up import HOUR, NOW, fill
 from recrawl.clock import ManualClock
 from recrawl.config import Config
-from recrawl.crawl.settling import change_of
-from recrawl.store.base import Batch, Crawl, Hold, Item, Price, Progress, Settlement, Source, Version
+from recrawl.crawl.visit_outcome import change_of
+from recrawl.store.records import Batch, Crawl, Hold, Item, Price, Progress, Source, Version, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
-from recrawl.web.safety.gate import Door
+from recrawl.web.safety.access import Access
+from recrawl.web.safety.credentials import Credentials, hashed
 from recrawl.web.safety.hosts import HostList
-from recrawl.web.safety.passwords import Keyhole, hashed
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -56,7 +56,7 @@ def odd(store: SqliteStore) -> dict[str, int]:
         "tiny": Source(url="https://tiny.example/feed", title="Tiny", kind="feed", importance=1e-9, half_life=1.0),
     }
     ids = dict(zip(sources, (each.id for each in store.add(list(sources.values()))), strict=True))
-    batch: list[Settlement] = []
+    batch: list[VisitUpdate] = []
     for name, value in (("long", 1.0), ("held", 0.01), ("failed", 2.0), ("huge", 3.21e11), ("tiny", 2.5e-7)):
         batch += visits(ids[name], value, failed=name == "failed")
     batch[-1].progress.due = math.inf
@@ -65,11 +65,11 @@ def odd(store: SqliteStore) -> dict[str, int]:
     for at in range(40):
         price = Price(at=NOW - 86400 + 2000 * at, price=0.0003 * (1 + at % 3), budget=0.001, requests=3, captured=1e-5)
         store.commit(Batch(price=price))
-    store.commit(Batch(settlements=batch, holds=[hold]))
+    store.commit(Batch(updates=batch, holds=[hold]))
     return ids
 
 
-def visits(id: int, value: float, failed: bool) -> list[Settlement]:
+def visits(id: int, value: float, failed: bool) -> list[VisitUpdate]:
     """A history whose numbers are of this size."""
     made = []
     for k in range(8):
@@ -85,11 +85,11 @@ def visits(id: int, value: float, failed: bool) -> list[Settlement]:
         title = (LONG * 3, WORDY, "x", "")[k % 4]
         item = Item(source=id, key=k, title=title, link=ADDRESS, summary=(WORDY + LONG) * 2, first_seen=at,
                     published=at - 1e8 if k % 2 else None)  # fmt: skip
-        made.append(Settlement(crawl=crawl, progress=progress, items=[item]))
+        made.append(VisitUpdate(crawl=crawl, progress=progress, items=[item]))
     return made
 
 
-def page(source: Source) -> list[Settlement]:
+def page(source: Source) -> list[VisitUpdate]:
     """A page that changed, line by long line."""
     made = []
     for k in range(3):
@@ -99,7 +99,7 @@ def page(source: Source) -> list[Settlement]:
         crawl = Crawl(source=source.id, at=at, outcome="changed" if k else "first", status=200)
         progress = Progress(source=source.id, last=at, visits=k + 1, digest=f"{k}", value=1e-9, rate=1e-9)
         items = [change_of(source, version)] if k else []
-        made.append(Settlement(crawl=crawl, progress=progress, items=items, version=version))
+        made.append(VisitUpdate(crawl=crawl, progress=progress, items=items, version=version))
     return made
 
 
@@ -114,10 +114,10 @@ def pages(store: SqliteStore, empty: SqliteStore, show: Callable[[FastAPI], str]
     """Addresses of all pages, by name, on a store with everything in it, and of those that an empty one shows."""
     fill(store)
     ids = odd(store)
-    put_up(store, board(NOW - 1.0))
+    put_up(store, fleet_status(NOW - 1.0))
     full = show(make_app(store, Config(), ManualClock(NOW)))
-    door = Door(HostList("127.0.0.1"), Keyhole(hashed("correct horse")))
-    locked = show(make_app(store, Config(), ManualClock(NOW), door=door))
+    access = Access(HostList("127.0.0.1"), Credentials(hashed("correct horse")))
+    locked = show(make_app(store, Config(), ManualClock(NOW), access=access))
     listed = {"overview": "/", "latest": "/items", "latest found": "/items?order=found", "sources": "/sources",
               "changes": "/items?kind=change", "search": "/items?q=library", "search odd": "/items?q=title&order=found",
               "nothing found": "/items?q=nothingofthekind", "source feed": "/sources/1", "source prices": "/sources/11",

@@ -1,4 +1,4 @@
-"""The pages in a real browser: what a person sees and does, by mouse and by keyboard, on a desk and on a phone."""
+"""The pages in a real browser: what a person sees and does, by mouse and by keyboard, on a desktop and on a phone."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import pytest
 from aiohttp import web
 from fastapi import FastAPI
 
-from a_fleet import board, put_up, well
+from a_fleet import fleet_status, put_up, well
 from hostile import hostile_feed, hostile_page
 from made_up import NOW, fill
 from recrawl import wiring
 from recrawl.clock import ManualClock, SystemClock
 from recrawl.config import Config, Fetching, Politeness
-from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
+from recrawl.store.records import Batch, Crawl, Item, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
 from recrawl.web.app import make_app
-from recrawl.web.safety.gate import Door
+from recrawl.web.safety.access import Access
+from recrawl.web.safety.credentials import Credentials, hashed
 from recrawl.web.safety.hosts import HostList
-from recrawl.web.safety.passwords import Keyhole, hashed
 from servers import serving
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -41,7 +41,7 @@ SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 def full(store: SqliteStore, show: Show) -> str:
     """The address of a server over a full store, on a day long ago."""
     fill(store)
-    put_up(store, board(NOW - 1.0))
+    put_up(store, fleet_status(NOW - 1.0))
     return show(make_app(store, Config(), ManualClock(NOW)))
 
 
@@ -58,11 +58,15 @@ def test_every_page_fits_and_asks_nobody_else(full: str, tab: Tab, width: int, s
     assert watched.strangers(full) == []
 
 
-def test_the_picture_of_the_readme_is_drawn(full: str, tab: Tab) -> None:
+def test_the_picture_of_the_readme_is_drawn(store: SqliteStore, show: Show, tab: Tab) -> None:
+    fill(store)
+    store.claim("process 4711 on reader", NOW)
     watched = tab(1200)
-    watched.page.goto(full + "/sources/5")
+    watched.page.goto(show(make_app(store, Config(), ManualClock(NOW))))
+    assert watched.page.get_by_role("heading", name="Found last").is_visible()
     SHOTS.mkdir(parents=True, exist_ok=True)
-    watched.page.screenshot(path=SHOTS / "readme.png")
+    watched.page.screenshot(path=SHOTS / "readme.png", clip={"x": 0, "y": 0, "width": 1200, "height": 860})
+    store.release()
 
 
 def test_a_first_visit_says_what_to_do(store: SqliteStore, show: Show, tab: Tab) -> None:
@@ -184,8 +188,8 @@ def test_the_budget_slides(full: str, tab: Tab) -> None:
 
 def test_one_logs_in_and_out(store: SqliteStore, show: Show, tab: Tab) -> None:
     fill(store)
-    door = Door(HostList("127.0.0.1"), Keyhole(hashed("correct horse")))
-    address = show(make_app(store, Config(), ManualClock(NOW), door=door))
+    access = Access(HostList("127.0.0.1"), Credentials(hashed("correct horse")))
+    address = show(make_app(store, Config(), ManualClock(NOW), access=access))
     watched = tab(360)
     page = watched.page
     page.goto(address + "/sources")
@@ -243,10 +247,10 @@ def test_what_happens_is_shown_without_reloading(store: SqliteStore, show: Show,
     now = SystemClock().now()
     for key in range(100):  # the first look may come after the first of these
         item = Item(source=1, key=key, title="Something quite new", link="https://a.example/", first_seen=now)
-        settlement = Settlement(
+        update = VisitUpdate(
             crawl=Crawl(source=1, at=now + key, outcome="new"), progress=Progress(source=1), items=[item]
         )
-        store.commit(Batch(settlements=[settlement]))
+        store.commit(Batch(updates=[update]))
         with suppress(sync_api.TimeoutError):
             page.get_by_text("Something quite new").first.wait_for(timeout=1500)
             return
@@ -264,7 +268,7 @@ def test_the_fleet_is_shown_as_it_goes(store: SqliteStore, show: Show, tab: Tab,
     assert page.get_by_role("alert").count() == 0
     while not page.get_by_text("shard-3 is silent").count():
         clock.advance(1.0)
-        put_up(store, board(clock.now()))
+        put_up(store, fleet_status(clock.now()))
         with suppress(sync_api.TimeoutError):
             page.get_by_text("shard-3 is silent").wait_for(timeout=1500)
     assert page.locator("tr.troubled").count() == 2

@@ -12,11 +12,12 @@ from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Politeness
 from recrawl.crawl.pipeline import Crawler
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from recrawl.synthweb.world import World
 from recrawl.web.app import make_app
+from until import soon
 from visitor import Visitor
 
 SOURCES = 6
@@ -30,16 +31,14 @@ def test_clicks_on_the_page_change_the_cadence_and_the_page_says_so(store: Sqlit
     async def life() -> None:
         async with SynthWeb(World.make(sources=SOURCES, hosts=2, rate_spread=0.1)) as web:
             store.add([Source(url=url, added=SystemClock().now()) for url in web.urls()])
-            at_once = dataclasses.replace(wiring.make_tempo(config), listen_s=0.1)  # clicks are heard
-            crawler: Crawler = wiring.make_crawler(config, store, tempo=at_once)
+            at_once = dataclasses.replace(wiring.make_intervals(config), listen_s=0.1)  # clicks are heard
+            crawler: Crawler = wiring.make_crawler(config, store, intervals=at_once)
             running = asyncio.create_task(crawler.run())
-            while not store.items(source=1, limit=1):
-                await asyncio.sleep(0.05)
+            await soon(lambda: store.items(source=1, limit=1))
             for _ in range(3):
                 await asyncio.to_thread(click_on_the_first)
                 clicked = max(click.id for click in store.clicks(limit=10_000))
-                while crawler._decider.policy.mark < clicked:  # until that has been heard
-                    await asyncio.sleep(0.05)
+                await soon(lambda clicked=clicked: crawler.decider.policy.mark >= clicked)  # until that has been heard
             crawler.stop()
             await running
 

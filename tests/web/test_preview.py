@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Politeness
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from servers import serving

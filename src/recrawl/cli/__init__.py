@@ -13,8 +13,8 @@ from importlib import import_module
 import click
 
 from recrawl import __version__
-from recrawl.cli.nearest import Suggesting
 from recrawl.cli.options import config_option
+from recrawl.cli.suggestions import Suggesting
 from recrawl.errors import RecrawlError
 from recrawl.logs import guard
 

@@ -11,8 +11,8 @@ from recrawl.cli.options import described, opened_store, settings, source_option
 
 if TYPE_CHECKING:
     from recrawl.config import Config
-    from recrawl.crawl.site_look import Look
-    from recrawl.store.base import Store
+    from recrawl.crawl.catalogue.site_discovery import Look
+    from recrawl.store.roles import Store
 
 PAGES = {"kind", "select", "digest", "ignore", "ignore_text", "ignore_noise"}
 """Whoever says one of these knows what it is."""
@@ -21,25 +21,25 @@ PAGES = {"kind", "select", "digest", "ignore", "ignore_text", "ignore_noise"}
 @click.command(name="add", short_help="Add sources: feeds, sitemaps, pages.")
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @source_options
-@click.option("--update", is_flag=True, help="Also change sources that are there already to what is given here.")
+@click.option("--update", is_flag=True, help="Also change existing sources to the options given here.")
 @click.option("--as-is", is_flag=True, help="Take the addresses as they are: do not look for feeds and sitemaps.")
 @click.option("--allow-private", is_flag=True, default=None, help="Look at private networks and this machine too.")
 @store_options
 def command(urls: tuple[str, ...], update: bool, as_is: bool, allow_private: bool | None, **given: Any) -> int:
     """Add sources to the catalogue by their addresses. A missing https:// is understood.
 
-    The address of a site is looked at once: the feed it advertises is added in its place, or its sitemap, and what was
-    taken is said. With --as-is nothing is fetched; nor is it where --kind or --select say what it is. What is there
-    already is reported, and left as it is unless --update is given.
+    The address of a site is fetched once: the feed it advertises, or else its sitemap, is added in its place, and the
+    command says which. With --as-is, --kind or --select nothing is fetched. A source that exists already is reported,
+    and left as it is unless --update is given.
     """
-    from recrawl.cli.catalogue import complain, take_in
-    from recrawl.crawl.listing import Entry
+    from recrawl.cli.adding import complain, take_in
+    from recrawl.crawl.catalogue.source_lists import ListedSource
 
     fields, config = described(given), settings({"fetch.allow_private": allow_private})
     looks = not as_is and not PAGES.intersection(fields)
     with opened_store(config, create=True) as store:
         found = _looked_at(store, config, urls, fields, bool(allow_private)) if looks else {}
-        entries = [Entry(place, _taken(url, found)) for place, url in enumerate(urls, 1)]
+        entries = [ListedSource(place, _taken(url, found)) for place, url in enumerate(urls, 1)]
         taken = take_in(store, entries, fields, update)
         beside = {look.url: store.source(asked) for asked, look in found.items() if look.url != asked}
     from_where = {look.url: (asked, look) for asked, look in found.items()}
@@ -65,7 +65,7 @@ def _looked_at(
 
     Those that are there already are not looked at, but for private ones where `private` says that they may be now.
     """
-    from recrawl.crawl.site_address import is_worth_a_look
+    from recrawl.crawl.catalogue.site_address import is_worth_a_look
     from recrawl.crawl.urls import normalise
     from recrawl.errors import ParameterError
 
@@ -81,15 +81,15 @@ def _looked_at(
             wanted.append(address)
     if not wanted:
         return {}
-    from recrawl.crawl.site_look import look
+    from recrawl.crawl.catalogue.site_discovery import look
 
     return look(wanted, config, store.robots, fields.get("headers"), fields.get("robots"))
 
 
 def _not_looked_at(url: str, config: Config) -> str:
     """Said behind an address that would have been looked at, were it not private."""
-    from recrawl.crawl.addresses import host_refusal
-    from recrawl.crawl.site_address import is_worth_a_look
+    from recrawl.crawl.catalogue.site_address import is_worth_a_look
+    from recrawl.crawl.fetching.address_guard import host_refusal
     from recrawl.crawl.urls import host
 
     if config.fetch.allow_private or not is_worth_a_look(url, allow_private=True):
@@ -112,7 +112,7 @@ def _taken(url: str, found: Mapping[str, Look]) -> str:
 
 def _words(url: str, found: Mapping[str, tuple[str, Look]]) -> str:
     """What a look at an address showed, to be said behind it."""
-    from recrawl.crawl.text import told, visible
+    from recrawl.crawl.reading.plain_text import told, visible
 
     if url not in found:
         return ""

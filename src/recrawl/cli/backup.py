@@ -9,11 +9,11 @@ import click
 from recrawl.cli.options import opened_store, settings, store_options
 
 
-@click.command(name="backup", short_help="Copy the store, whole, while it is in use.")
+@click.command(name="backup", short_help="Copy the whole store while it is in use.")
 @click.argument("to", type=click.Path(path_type=Path))
 @store_options
 def command(to: Path) -> None:
-    """Copy the store as it is at this moment into the new file TO. A running crawler is not kept waiting."""
+    """Copy the store as it is at this moment into the new file TO. A running crawler does not have to wait."""
     from recrawl.errors import StoreError
     from recrawl.store.sqlite import SqliteStore
 

@@ -11,19 +11,19 @@ from recrawl.cli.options import opened_store, set_by, settings, store_options
 
 if TYPE_CHECKING:
     from recrawl.config import Config
-    from recrawl.store.base import Store
+    from recrawl.store.roles import Store
 
 
 @click.command(name="budget", short_help="Show the budget, or give the running crawler another.")
 @click.argument("rate", required=False)
 @store_options
 def command(rate: str | None) -> None:
-    """Give the running crawler another budget: 120/min, 5/s, 20000/day. Without RATE: show what holds, and why.
+    """Give the running crawler another budget: 120/min, 5/s, 20000/day. Without RATE: show the present one.
 
     It holds from the next second until that run ends; the next run begins with the budget of the settings, or of its
-    own --budget. A fleet takes it too.
+    own --budget. It works for a fleet too.
     """
-    from recrawl.cluster import budgets
+    from recrawl.cluster import budget_requests
     from recrawl.units import parse_rate, show_rate
 
     wanted = None if rate is None else parse_rate("RATE", rate)
@@ -32,21 +32,21 @@ def command(rate: str | None) -> None:
         if wanted is None:
             _show(store, config, now)
             return
-        before = budgets.ask(store, wanted, now)
-        fleet = budgets.of_fleet(store, now) is not None
+        before = budget_requests.ask(store, wanted, now)
+        fleet = budget_requests.of_fleet(store, now) is not None
     click.echo(f"{show_rate(wanted)} from now on, instead of {show_rate(before)}")
     if fleet:
-        click.echo("the fleet shares it out: `recrawl cluster status` shows how it goes")
+        click.echo("the fleet shares it out: `recrawl cluster status` shows the progress")
     else:
         click.echo(f"until this run ends: the next begins with {_usual(config)}")
 
 
 def _show(store: Store, config: Config, now: float) -> None:
-    from recrawl.cli.showing import short
-    from recrawl.cluster import budgets
+    from recrawl.cli.tables import short
+    from recrawl.cluster import budget_requests
     from recrawl.units import show_rate
 
-    wish, note, crawler = budgets.of_fleet(store, now), budgets.of_crawler(store), store.claimed()
+    wish, note, crawler = budget_requests.of_fleet(store, now), budget_requests.of_crawler(store), store.claimed()
     if wish is not None:
         click.echo(f"{show_rate(wish.budget)}, of the fleet that runs")
     elif note is None:

@@ -13,7 +13,8 @@ from recrawl.cli.options import json_option, name_of, opened_store, settings, st
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from recrawl.store.base import Item, Store, Version
+    from recrawl.store.records import Item, Version
+    from recrawl.store.roles import Store
 
 TONES = {"+": "green", "-": "red", "@": "cyan"}
 OF_ONE, OF_ALL = 5, 20
@@ -25,19 +26,19 @@ LINES = 12
 @click.command(name="changes", short_help="Show what changed on pages.")
 @click.argument("target", required=False)
 @click.option("--since", metavar="TIME", help="Only what changed in the last 1h, 2d, …")
-@click.option("--tag", metavar="T", help="Only of sources with this tag.")
+@click.option("--tag", metavar="T", help="Only those of sources with this tag.")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"At most so many.  [default: {OF_ALL}, of one page {OF_ONE}]",
+    help=f"Show at most this many.  [default: {OF_ALL}, of one page {OF_ONE}]",
 )
 @json_option
 @store_options
 def command(target: str | None, since: str | None, tag: str | None, limit: int | None, as_json: bool) -> None:
-    """Show what changed on all pages that are watched, the latest first.
+    """Show the changes of all watched pages, the latest first.
 
-    With a TARGET, show the states of that page alone. TARGET is an id, a URL, or a part of a URL or title that fits one
+    With a TARGET, show only the states of that page. TARGET is an id, a URL, or a part of a URL or title that fits one
     source only.
     """
     from recrawl.cli.targets import find_source, find_tag
@@ -46,7 +47,7 @@ def command(target: str | None, since: str | None, tag: str | None, limit: int |
     now = time.time()
     start = None if since is None else now - parse_duration("--since", since)
     with opened_store(settings()) as store:
-        tag = None if tag is None else find_tag(store, tag)
+        tag = find_tag(store, tag)
         if target is None:
             found = store.items(kind="change", tag=tag, since=start, limit=limit or OF_ALL)
             _show_all(store, found, now, as_json)
@@ -60,9 +61,9 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago, lines, write_json
-    from recrawl.crawl.diffs import tells_sizes
-    from recrawl.crawl.text import visible
+    from recrawl.cli.tables import ago, lines, write_json
+    from recrawl.crawl.reading.diffs import tells_sizes
+    from recrawl.crawl.reading.plain_text import visible
 
     diffs = store.diffs(found)
     sources = {each.id: each for each in store.sources(ids=sorted({item.source for item in found}))} if found else {}
@@ -94,8 +95,8 @@ def _show_one(found: Sequence[Version], now: float, as_json: bool) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago, lines, write_json
-    from recrawl.crawl.text import visible
+    from recrawl.cli.tables import ago, lines, write_json
+    from recrawl.crawl.reading.plain_text import visible
 
     if as_json:
         names = ("source", "at", "digest", "diff", "note")
@@ -112,6 +113,6 @@ def _show_one(found: Sequence[Version], now: float, as_json: bool) -> None:
 def _line(line: str) -> Text:
     from rich.text import Text
 
-    from recrawl.crawl.text import visible
+    from recrawl.crawl.reading.plain_text import visible
 
     return Text(visible(line), TONES.get(line[:1], ""))

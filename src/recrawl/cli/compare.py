@@ -13,9 +13,9 @@ from recrawl.cli.options import opened_store, settings, store_options
 if TYPE_CHECKING:
     from recrawl.clock import Clock
     from recrawl.config import Config
-    from recrawl.crawl.comparing import Comparison
-    from recrawl.policies.trial import Trial
-    from recrawl.store.base import Store
+    from recrawl.crawl.explaining.live_comparison import Comparison
+    from recrawl.policies.ab_plan import Trial
+    from recrawl.store.roles import Notes, Store
 
 NOTE = "trial"
 """Under which the store keeps the trial."""
@@ -28,12 +28,12 @@ PERIODS = 4
 """Changes of halves in a trial, if nothing else is said."""
 
 
-@click.command(name="compare", short_help="Two policies at once on your own sources: what does each capture?")
+@click.command(name="compare", short_help="Run two policies at once on your own sources and compare what they capture.")
 @click.argument("policies", nargs=-1, metavar="[POLICY POLICY]")
 @click.option("--for", "duration", default="1d", show_default=True, metavar="TIME",
-              help="Until they have run so long in all, earlier runs of this comparison included.")  # fmt: skip
+              help="How long they run in all, earlier runs of this comparison included.")  # fmt: skip
 @click.option("--swap", metavar="TIME", help="Change halves this often; 0 for never. A quarter of --for if not given.")
-@click.option("--anew", is_flag=True, help="Begin another comparison, even if the store has one of these two.")
+@click.option("--anew", is_flag=True, help="Start a new comparison, even if the store has one of these two.")
 @click.option("--budget", help="Requests that may be sent, by both together: 60/min, 5/s, 20000/day.")
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with the fields of docs/commands.md.")
@@ -49,17 +49,17 @@ def command(
 ) -> None:
     """Crawl with two policies at once, each on half of the hosts with half of the budget, and say what each captured.
 
-    Hosts fall into halves by a hash of their names. Halves differ, so the policies change halves after each period
+    A hash of their names divides the hosts into halves. Halves differ, so the policies change halves after each period
     (ABBA BAAB …), and every host is its own control. Fetches count for the policy that made them, what was found for
     the policy that had the host when it was published. The difference comes with a 95 % interval over hosts: what to
     expect of hosts like these. With --swap 0 halves never change, and the luck of the halves is in the interval too.
 
     A period should be at least three times as long as a round of all sources at the budget: shorter ones make the
-    difference look smaller than it is, and it says so. What one leaves of its half of the budget the other does not
-    get.
+    difference look smaller than it is, and the command warns. If one policy leaves budget unspent, the other does not
+    get it.
 
-    Ctrl-C stops it and shows how it stands; the same command goes on with it. Without policies, nothing is fetched:
-    it shows how the last comparison in the store stands.
+    Ctrl-C stops it and shows the state; the same command continues it. Without policies, nothing is fetched: the
+    command shows the state of the last comparison in the store.
 
     Example: recrawl compare learned_whittle miniflux --for 2d
     """
@@ -80,9 +80,9 @@ def command(
 
 
 def _run(config: Config, names: tuple[str, str], duration: str, swap: str | None, *, anew: bool, as_json: bool) -> None:
-    from recrawl.cli.live import face
     from recrawl.cli.run_ import crawl
-    from recrawl.crawl.comparing import caution, round_of
+    from recrawl.cli.run_display import display_for
+    from recrawl.crawl.explaining.live_comparison import caution, round_of
     from recrawl.store.opening import open_store
     from recrawl.units import parse_duration, show_duration
 
@@ -94,7 +94,7 @@ def _run(config: Config, names: tuple[str, str], duration: str, swap: str | None
     finally:
         store.close()
     left = seconds - trial.ran_s
-    show = face(as_json=as_json, quiet=False)
+    show = display_for(as_json=as_json, quiet=False)
     if left <= 0.0:
         show.note(f"these two have run for {show_duration(trial.ran_s)}: a longer --for goes on, --anew begins again")
         return
@@ -107,12 +107,12 @@ def _run(config: Config, names: tuple[str, str], duration: str, swap: str | None
 
 
 def _trial(
-    store: Store, names: tuple[str, str], seconds: float, swap_s: float | None, anew: bool
+    store: Notes, names: tuple[str, str], seconds: float, swap_s: float | None, anew: bool
 ) -> tuple[Trial, bool]:
     """The trial in the store if it is one of these two, else another; and whether it is another."""
     from recrawl.config.live_policies import live_policy
     from recrawl.errors import ParameterError
-    from recrawl.policies.trial import Trial
+    from recrawl.policies.ab_plan import Trial
     from recrawl.units import show_duration
 
     for name in names:
@@ -131,7 +131,7 @@ def _trial(
     return known, False
 
 
-async def kept(trial: Trial, store: Store, clock: Clock) -> None:
+async def kept(trial: Trial, store: Notes, clock: Clock) -> None:
     """Let the store know how far a trial has got, until this is cancelled."""
     trial.resume(clock.now())
     try:
@@ -142,7 +142,7 @@ async def kept(trial: Trial, store: Store, clock: Clock) -> None:
         _keep(trial, store, clock.now())
 
 
-def _keep(trial: Trial, store: Store, now: float) -> None:
+def _keep(trial: Trial, store: Notes, now: float) -> None:
     """It has run until now; a store that refuses is told next time."""
     import msgspec
 
@@ -153,11 +153,11 @@ def _keep(trial: Trial, store: Store, now: float) -> None:
         store.write_note(NOTE, msgspec.json.encode(trial))
 
 
-def stored(store: Store) -> Trial | None:
+def stored(store: Notes) -> Trial | None:
     """The last trial in a store."""
     import msgspec
 
-    from recrawl.policies.trial import Trial
+    from recrawl.policies.ab_plan import Trial
 
     text = store.note(NOTE)
     try:
@@ -168,7 +168,8 @@ def stored(store: Store) -> Trial | None:
 
 def judged(trial: Trial, store: Store, config: Config) -> Comparison:
     """What each captured, by the crawl log."""
-    from recrawl.crawl.comparing import compare
+    from recrawl.crawl.explaining.live_comparison import compare
+    from recrawl.store.source_terms import Defaults
     from recrawl.wiring import trial_host
 
     return compare(
@@ -176,7 +177,7 @@ def judged(trial: Trial, store: Store, config: Config) -> Comparison:
         store.sources(),
         store.crawls(since=trial.began - LOOK_BACK_S, limit=MOST_CRAWLS),
         host_of=trial_host(config),
-        half_life_s=config.half_life_s,
+        defaults=Defaults.of(config),
         budget_per_s=config.budget_per_s,
     )
 
@@ -185,7 +186,7 @@ def _write(found: Comparison, *, one_line: bool) -> None:
     """One object; behind the lines of a run, one line."""
     import msgspec
 
-    from recrawl.cli.showing import harmless, write_json
+    from recrawl.cli.tables import harmless, write_json
 
     body: dict[str, Any] = {"type": "comparison", **msgspec.to_builtins(found)}
     if one_line:

@@ -10,11 +10,11 @@ from recrawl.cli.options import config_option, json_option, settings
 
 
 @click.command(name="config", short_help="Print the settings in force, as a commented file.")
-@click.option("--show-secrets", is_flag=True, help="Also what is hidden otherwise, to be kept in a file.")
+@click.option("--show-secrets", is_flag=True, help="Also print possible secrets, to keep them in a file.")
 @json_option
 @config_option
 def command(show_secrets: bool, as_json: bool) -> None:
-    """Print the settings in force as a complete, commented `recrawl.toml`; all defaults where there is no file.
+    """Print the settings in force as a complete, commented `recrawl.toml`; all defaults if there is no file.
 
     Passwords, the paths of webhook and proxy and the arguments of a command are hidden behind an ellipsis.
     """
@@ -24,7 +24,7 @@ def command(show_secrets: bool, as_json: bool) -> None:
 
     config = msgspec.to_builtins(settings()) if show_secrets else shown(settings())
     if as_json:
-        from recrawl.cli.showing import write_json
+        from recrawl.cli.tables import write_json
 
         write_json(config)
     else:
@@ -43,7 +43,7 @@ def as_toml(config: dict[str, Any]) -> str:
 
 
 def _pairs(pairs: dict[str, Any], table: str) -> str:
-    from recrawl.config.words import WORDS
+    from recrawl.config.setting_descriptions import WORDS
 
     return "".join(f"# {WORDS[table + name]}\n{name} = {_value(value)}\n" for name, value in pairs.items())
 

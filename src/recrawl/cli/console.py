@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from recrawl.papers.progress import Progress
+from recrawl.report.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +37,7 @@ def note() -> Console:
 
 
 @contextmanager
-def progress_shown() -> Iterator[Progress]:
+def progress_shown() -> Iterator[ProgressCallback]:
     """A progress function that draws one bar per piece of work, or prints a line as each ends."""
     out = note()
     if out.is_terminal:
@@ -48,7 +48,7 @@ def progress_shown() -> Iterator[Progress]:
 
 
 @contextmanager
-def _bars(out: Console) -> Iterator[Progress]:
+def _bars(out: Console) -> Iterator[ProgressCallback]:
     from rich import progress as rich_progress
 
     columns = (

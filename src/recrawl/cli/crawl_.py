@@ -13,7 +13,8 @@ from recrawl.cli.targets import target_options
 
 if TYPE_CHECKING:
     from recrawl.config import Config
-    from recrawl.store.base import Crawl, Hold, Source, Store
+    from recrawl.store.records import Crawl, Hold, Source
+    from recrawl.store.roles import Catalogue, CrawlLog, Store
 
 LOOK_S = 0.3
 """Seconds between looks for what a running crawler made of it."""
@@ -22,7 +23,7 @@ FAILED = 1
 
 @click.command(name="crawl", short_help="Fetch sources now.")
 @target_options
-@click.option("--no-wait", is_flag=True, help="Leave it to the running crawler, and do not wait for what it finds.")
+@click.option("--no-wait", is_flag=True, help="Leave it to the running crawler, and do not wait for the result.")
 @click.option("--timeout", metavar="TIME", default="2m", show_default=True, help="Wait no longer than this.")
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @json_option
@@ -35,11 +36,11 @@ def command(
     allow_private: bool | None,
     as_json: bool,
 ) -> int:
-    """Fetch sources now, before all others, and show what came of it.
+    """Fetch sources now, before all others, and show the result.
 
-    Holds of the sources themselves (their interval, their hours, failures, what the publisher asks for) do not count;
-    robots.txt, the budget, and what their hosts ask for do. A crawler that runs is asked to do it; if there is none, it
-    is done here.
+    Holds of the sources themselves (their interval, their hours, failures, the publisher's hints) do not count;
+    robots.txt, the budget and the holds of their hosts do. If a crawler runs, it is asked to fetch them; otherwise this
+    command does.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag NAME stands for all sources
     with a tag. Exit status 1 if any could not be fetched.
@@ -72,7 +73,7 @@ def command(
     return 0 if good and len(active) == len(sources) else FAILED
 
 
-def _wish(store: Store, sources: list[Source]) -> float:
+def _wish(store: Catalogue, sources: list[Source]) -> float:
     """Ask for crawls at once; when that was, Unix seconds."""
     import msgspec
 
@@ -83,9 +84,9 @@ def _wish(store: Store, sources: list[Source]) -> float:
 
 def _crawler(store: Store) -> bool:
     """Whether somebody crawls now."""
-    from recrawl.cluster.board import is_up, read_board
+    from recrawl.cluster.status import is_up, read_status
 
-    return store.claimed() is not None or is_up(read_board(store), time.time())
+    return store.claimed() is not None or is_up(read_status(store), time.time())
 
 
 def _fetch(config: Config, store: Store, sources: list[Source], patience_s: float) -> None:
@@ -113,7 +114,7 @@ def _await(store: Store, sources: list[Source], asked: float, patience_s: float)
         time.sleep(LOOK_S)
 
 
-def _made(store: Store, sources: list[Source], asked: float) -> dict[int, Crawl]:
+def _made(store: CrawlLog, sources: list[Source], asked: float) -> dict[int, Crawl]:
     """The first crawl of each source since it was asked for, where there is one."""
     since = {source.id: store.crawls(source=source.id, since=asked) for source in sources}
     return {id: crawls[-1] for id, crawls in since.items() if crawls}
@@ -121,7 +122,7 @@ def _made(store: Store, sources: list[Source], asked: float) -> dict[int, Crawl]
 
 def _show(store: Store, sources: list[Source], made: dict[int, Crawl], as_json: bool) -> None:
     if as_json:
-        from recrawl.cli.showing import write_json
+        from recrawl.cli.tables import write_json
 
         lines = [{"id": source.id, "url": source.url, "crawl": made.get(source.id)} for source in sources]
         write_json(lines)
@@ -133,8 +134,8 @@ def _show(store: Store, sources: list[Source], made: dict[int, Crawl], as_json: 
 
 def _outcome(source: Source, crawl: Crawl | None, holds: Mapping[str, Hold]) -> str:
     """What came of it, in words."""
-    from recrawl.crawl.politeness import authority_of, domain_of
-    from recrawl.crawl.text import told
+    from recrawl.crawl.fetching.politeness import authority_of, domain_of
+    from recrawl.crawl.reading.plain_text import told
 
     if crawl is None:
         host = authority_of(source.url)

@@ -42,17 +42,17 @@ class Contest(NamedTuple):
 @click.option("--seconds", type=click.FloatRange(min=1.0), default=60.0, show_default=True, help="How long to crawl.")
 @click.option("--sources", type=click.IntRange(min=1), default=240, show_default=True, help="Feeds on the web.")
 @click.option("--budget", default="30/s", show_default=True, help="Requests that may be sent.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the web.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the web.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write the figures to this file.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True,
               help="Directory for the store.")  # fmt: skip
 def command(seconds: float, sources: int, budget: str, seed: int, json_file: Path | None, out: Path) -> None:
     """Serve a synthetic web on this machine, crawl it over real HTTP, and compare with other rules.
 
-    The web lives an hour a second. Its feeds differ in pace, which recrawl has to learn, and in what their items are
-    worth and how fast that fades, which it is told, as by `recrawl add --importance --half-life`. Other rules have no
-    place for that; they are computed from what the web published, and recrawl's own figure is what the web saw it
-    fetch. A second table has no such advantage: all items are alike, and recrawl too is replayed on the record.
+    The web lives an hour a second. Its feeds differ in pace, which recrawl has to learn, and in how much their items
+    are worth and how fast that fades, which it is told, as by `recrawl add --importance --half-life`. Other rules
+    cannot use that. Their figures are computed from what the web published; recrawl's own figure is what the web saw it
+    fetch. The second table gives no such advantage: all items are alike, and recrawl too is replayed on the record.
     """
     from recrawl.cli.console import console, note, show_table
     from recrawl.units import parse_rate
@@ -106,35 +106,35 @@ def _crawled(web: Served, config: Config, seconds: float) -> tuple[float, float]
     """Crawl the web; when the first and the last moment were, in Unix seconds."""
     import time
 
-    from recrawl.cli.live import face
     from recrawl.cli.run_ import crawl
-    from recrawl.store.base import Source
+    from recrawl.cli.run_display import display_for
     from recrawl.store.opening import open_store
+    from recrawl.store.records import Source
 
     store = open_store(config.store)
     store.add(
         [Source(url=it.url, importance=it.interest, half_life=it.half_life_s, added=time.time()) for it in web.truths()]
     )
     store.close()
-    crawl(config, seconds, once=False, show=face(as_json=False, quiet=False))
+    crawl(config, seconds, once=False, show=display_for(as_json=False, quiet=False))
     began = min((access.start for access in web.log()), default=time.time())
     return began, min(began + seconds, time.time())
 
 
 def _compared(web: Served, config: Config, began: float, ended: float, per_second: float) -> Contest:
     """What everybody captured: recrawl by the web's access log, the others, and all of equal items, by its record."""
-    from recrawl.cli import rivals
-    from recrawl.crawl.deciding import make_policy
+    from recrawl.cli import baselines
+    from recrawl.crawl.decider_setup import make_policy
     from recrawl.sim.contest import Result, compete
     from recrawl.synthweb.ledger import score_log
 
     truths, log = web.truths(until=ended), [access for access in web.log() if access.start <= ended]
     own, budget = score_log(truths, log, until=ended), per_second / SPEED
-    record = rivals.publications(truths, began, ended, SPEED)
-    alike = rivals.all_equal(record, HALF_LIFE_H * 3600.0)
+    record = baselines.publications(truths, began, ended, SPEED)
+    alike = baselines.all_equal(record, HALF_LIFE_H * 3600.0)
     return Contest(
-        {"recrawl": Result(own.total.captured, own.fetches)} | rivals.results(record, budget),
-        {"recrawl": compete(make_policy(config), alike, budget)} | rivals.results(alike, budget),
+        {"recrawl": Result(own.total.captured, own.fetches)} | baselines.results(record, budget),
+        {"recrawl": compete(make_policy(config), alike, budget)} | baselines.results(alike, budget),
         own.fetches,
     )
 

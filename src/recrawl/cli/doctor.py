@@ -14,15 +14,15 @@ SHOWN = 20
 """Complaints shown; damage of one page can lead to many."""
 
 
-@click.command(name="doctor", short_help="Look a store over, and save what can be read of a damaged one.")
+@click.command(name="doctor", short_help="Check a store, and save the readable part of a damaged one.")
 @click.option("--salvage", "to", type=click.Path(path_type=Path), metavar="FILE",
               help="Copy everything that can be read into this new store.")  # fmt: skip
 @json_option
 @store_options
 def command(to: Path | None, as_json: bool) -> int:
-    """Look the store over, page by page and row by row, without changing it; a crawler may be running on it.
+    """Check the store, page by page and row by row, without changing it; a crawler may run on it.
 
-    Exit status 1 if something is wrong with it. With --salvage, what can be read is copied into a new store, and the
+    Exit status 1 if something is wrong with it. With --salvage, the readable part is copied into a new store, and the
     damaged one stays as it is.
     """
     from recrawl.store.sqlite.repair import check, readable, salvage
@@ -31,7 +31,7 @@ def command(to: Path | None, as_json: bool) -> int:
     complaints = check(path)
     rows = salvage(path, to) if to is not None else readable(path)
     if as_json:
-        from recrawl.cli.showing import write_json
+        from recrawl.cli.tables import write_json
 
         write_json({"store": str(path), "sound": not complaints, "complaints": complaints, "rows": rows,
                     "saved_to": None if to is None else str(to)})  # fmt: skip
@@ -48,7 +48,7 @@ def _file(store: str) -> Path:
 
         return Path(unquote(store.removeprefix("sqlite:///")))
     if "://" in store:
-        raise StoreError("the store is in a server, not in a file: look it over with the server's own tools")
+        raise StoreError("the store is in a server, not in a file: check it with the server's own tools")
     return Path(store)
 
 

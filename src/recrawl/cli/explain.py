@@ -12,8 +12,9 @@ from recrawl.cli.options import json_option, opened_store, settings, store_optio
 
 if TYPE_CHECKING:
     from recrawl.config import Config
-    from recrawl.crawl.explanation import Explanation
-    from recrawl.store.base import Source, Store
+    from recrawl.crawl.explaining.explanation import Explanation
+    from recrawl.store.records import Source
+    from recrawl.store.roles import Store
 
 HOUR_S = 3600.0
 ERROR = 2000
@@ -29,12 +30,12 @@ RANKED = ("index now", "price", "meets it")
 @json_option
 @store_options
 def command(target: str, as_json: bool) -> None:
-    """Say what is believed of a source, what a fetch of it is worth now, when it is due, and why.
+    """Show the estimates for a source, what a fetch of it is worth now, when it is due, and why.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only. The JSON has every number needed to
     compute index and due time by hand.
     """
-    from recrawl.cli.showing import write_json
+    from recrawl.cli.tables import write_json
     from recrawl.cli.targets import find_source
 
     config = settings()
@@ -49,11 +50,11 @@ def command(target: str, as_json: bool) -> None:
 
 def looked_at(store: Store, config: Config, source: Source, now: float | None = None) -> Explanation:
     """What there is to say of a source, as whoever crawls it ranks it."""
-    from recrawl.answers import explained, situation
+    from recrawl.crawl_state import CrawlState
 
     now = time.time() if now is None else now  # not before what is imported here: that takes a while
     progress = next(iter(store.progress([source.id])))
-    return explained(store, situation(store, config, now), source, progress, now)
+    return CrawlState.read(store, config, now).explained(source, progress, now)
 
 
 def show(found: Explanation, now: float) -> None:
@@ -61,9 +62,9 @@ def show(found: Explanation, now: float) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago, ahead, number, pairs
-    from recrawl.crawl.explanation import reasons_in_words
-    from recrawl.crawl.text import clean, told, visible
+    from recrawl.cli.tables import ago, ahead, number, pairs
+    from recrawl.crawl.explaining.ranking import reasons_in_words
+    from recrawl.crawl.reading.plain_text import clean, told, visible
     from recrawl.units import show_duration
 
     out = console()
@@ -82,7 +83,7 @@ def show(found: Explanation, now: float) -> None:
                  + _between(found.rate_low * HOUR_S, found.rate_high * HOUR_S)),
         ("importance", f"{number(found.importance)}, cost {number(found.cost)}"),
         ("age", f"{ago(found.last, now)} since the last of {found.visits} fetches"),
-        *(reasons_in_words(found) if fetched else ()),
+        *(reasons_in_words(found.reasons) if fetched else ()),
         ("index now", number(found.index) + _ripe(found)),
         ("price", number(found.price)),
         ("meets it", _at_age(found.crossing_age_s)),
@@ -98,21 +99,21 @@ def show(found: Explanation, now: float) -> None:
 
 def _between(low: float, high: float) -> str:
     """A 90 % interval in words, where there is any doubt."""
-    from recrawl.cli.showing import number
+    from recrawl.cli.tables import number
 
     return f"  (90 %: {number(low)} to {number(high)})" if low < high else ""
 
 
 def _at_age(seconds: float) -> str:
-    from recrawl.cli.showing import short
+    from recrawl.cli.tables import short
 
     return "never" if math.isinf(seconds) else "–" if math.isnan(seconds) else f"at an age of {short(seconds)}"
 
 
 def _ripe(found: Explanation) -> str:
     """What it is worth once ripe, where that comes to an end; no more than that, where every hour is alike."""
-    from recrawl.cli.showing import number
-    from recrawl.crawl.explanation import BOUNDED
+    from recrawl.cli.tables import number
+    from recrawl.crawl.explaining.explanation import BOUNDED
 
     if not math.isfinite(found.ceiling):
         return ""
@@ -122,15 +123,15 @@ def _ripe(found: Explanation) -> str:
 
 
 def _for(seconds: float) -> str:
-    from recrawl.cli.showing import short
+    from recrawl.cli.tables import short
 
     return f"for {short(seconds)}" if seconds < math.inf else "until somebody resumes it"
 
 
 def _show_crawls(found: Explanation, now: float) -> None:
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago, number, table
-    from recrawl.crawl.text import told
+    from recrawl.cli.tables import ago, number, table
+    from recrawl.crawl.reading.plain_text import told
 
     if not found.crawls:
         return

@@ -12,7 +12,7 @@ import click
 from recrawl.cli.options import opened_store, settings, store_options
 
 if TYPE_CHECKING:
-    from recrawl.store.base import Source
+    from recrawl.store.records import Source
 
 PRIVATE, USUAL = 0o600, 0o666
 
@@ -43,10 +43,10 @@ def command(file: Path, form: str | None, tag: str | None, with_headers: bool) -
 
 
 def _written(sources: list[Source], form: str, with_headers: bool) -> str:
-    from recrawl.crawl.listing import write_csv, write_text
+    from recrawl.crawl.catalogue.source_lists import write_csv, write_text
 
     if form == "opml":
-        from recrawl.crawl.opml import write_opml
+        from recrawl.crawl.catalogue.opml import write_opml
 
         return write_opml(sources).decode()
     return write_csv(sources, with_headers) if form == "csv" else write_text(sources)

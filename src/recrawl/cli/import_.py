@@ -11,8 +11,8 @@ import click
 from recrawl.cli.options import described, opened_store, settings, source_options, store_options
 
 if TYPE_CHECKING:
-    from recrawl.cli.catalogue import Taken
-    from recrawl.crawl.listing import Entry
+    from recrawl.cli.adding import Taken
+    from recrawl.crawl.catalogue.source_lists import ListedSource
 
 LARGEST = 256 * 2**20
 NAMED = 10
@@ -22,15 +22,15 @@ NAMED = 10
 @click.command(name="import", short_help="Add a whole list: OPML, text or CSV.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @source_options
-@click.option("--update", is_flag=True, help="Also change sources that are there already to what the list says.")
+@click.option("--update", is_flag=True, help="Also change existing sources to what the list says.")
 @store_options
 def command(file: Path, update: bool, **given: Any) -> int:
     """Add the sources in FILE (- for standard input): OPML with its folders as tags, addresses line by line, or CSV.
 
-    The options are for all of them, where the list does not say otherwise. Every line that can be used is, the others
-    are listed, and the exit status is then 2.
+    The options are for all of them, unless the list says otherwise. If some lines are wrong, the good ones are added,
+    the others are listed, and the exit status is 2.
     """
-    from recrawl.cli.catalogue import complain, take_in
+    from recrawl.cli.adding import complain, take_in
 
     fields = described(given)
     entries = _entries(_content(file), str(file))
@@ -54,8 +54,8 @@ def _content(file: Path) -> bytes:
     return data
 
 
-def _entries(data: bytes, name: str) -> list[Entry]:
-    from recrawl.crawl.listing import read_list
+def _entries(data: bytes, name: str) -> list[ListedSource]:
+    from recrawl.crawl.catalogue.source_lists import read_list
 
     found = read_list(data, name="the list" if name == "-" else name)
     if found.damaged:

@@ -15,7 +15,8 @@ import click
 
 if TYPE_CHECKING:
     from recrawl.config import Config
-    from recrawl.store.base import Source, Store
+    from recrawl.store.records import Source
+    from recrawl.store.roles import Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
@@ -91,30 +92,30 @@ def source_options(command: Function) -> Function:
     """What can be said about a source; gathered by `described`."""
     for option in reversed(
         (
-            click.option("--importance", type=float, metavar="W", help="What an item of it is worth; 1 is usual."),
+            click.option("--importance", type=float, metavar="W", help="What one of its items is worth; 1 is usual."),
             click.option("--half-life", metavar="TIME", help="Time in which its items lose half their interest: 6h."),
-            click.option("--max-age", metavar="TIME", help="Look at it this often whatever it is worth: 7d."),
-            click.option("--cost", type=float, metavar="C", help="What a fetch of it spends; 1 is usual."),
+            click.option("--max-age", metavar="TIME", help="Fetch it at least this often, whatever it is worth: 7d."),
+            click.option("--cost", type=float, metavar="C", help="What a fetch of it costs; 1 is usual."),
             click.option("--tag", "tags", multiple=True, metavar="T", help="A word to find it by; may be repeated."),
             click.option("--kind", type=click.Choice(["auto", "feed", "sitemap", "page"]),
                          help="What it is; auto finds out on the first fetch."),
             click.option("--header", "headers", multiple=True, metavar="'K: V'",
                          help="Sent to its own origin only; may be repeated."),
             click.option("--select", metavar="CSS", help="The part of a page that is compared."),
-            click.option("--digest", type=click.Choice(["text", "raw"]), help="What of a page is compared."),
-            click.option("--ignore", multiple=True, metavar="CSS", help="What does not count; may be repeated."),
+            click.option("--digest", type=click.Choice(["text", "raw"]), help="Compare a page's text, or every byte."),
+            click.option("--ignore", multiple=True, metavar="CSS", help="Parts that do not count; may be repeated."),
             click.option("--ignore-text", multiple=True, metavar="REGEX",
                          help="Text that does not count; may be repeated."),
             click.option("--ignore-noise/--no-ignore-noise", default=None,
                          help="Leave out clocks, ages, nonces and counters of visits."),
             click.option("--robots/--no-robots", default=None, help="Obey robots.txt."),
-            click.option("--hints/--no-hints", default=None, help="Heed the publisher's words about its pace."),
+            click.option("--hints/--no-hints", default=None, help="Obey the publisher's hints about its pace."),
             click.option("--interval", metavar="TIME", help="Fetch it exactly this often: 2h."),
             click.option("--active-hours", multiple=True, metavar="HOURS",
                          help="Fetch it in these hours only: '08:00-18:00 Europe/Berlin'; may be repeated."),
-            click.option("--notify/--no-notify", default=None, help="Hand what is found in it to the outlets."),
+            click.option("--notify/--no-notify", default=None, help="Send its items and changes to the outlets."),
             click.option("--unset", multiple=True, type=click.Choice(UNSETTABLE), metavar="NAME",
-                         help="Take back what was said: interval, robots, half-life, …; may be repeated."),
+                         help="Remove an option: interval, robots, half-life, …; may be repeated."),
         )
     ):  # fmt: skip
         command = option(command)
@@ -123,7 +124,7 @@ def source_options(command: Function) -> Function:
 
 def described(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a `Source` that `source_options` gave, checked; without those not given."""
-    from recrawl.crawl.fields import UNSAID, checked_fields
+    from recrawl.crawl.catalogue.source_fields import UNSAID, checked_fields
 
     said = {name: value for name, value in given.items() if name != "unset" and value not in (None, ())}
     taken_back = [name.replace("-", "_") for name in given.get("unset", ())]
@@ -135,6 +136,6 @@ def described(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def name_of(source: Source, limit: int = 300) -> str:
     """Its title, or its URL where it has none, fit to be shown."""
-    from recrawl.crawl.text import clean, visible
+    from recrawl.crawl.reading.plain_text import clean, visible
 
     return clean(source.title, limit) or visible(source.url)

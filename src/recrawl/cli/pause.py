@@ -16,7 +16,7 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], resume: bool) -> No
     """Stop fetching sources without forgetting anything about them.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag NAME stands for all sources
-    with a tag. A running crawler takes notice within seconds.
+    with a tag. A running crawler follows within seconds.
     """
     import msgspec
 

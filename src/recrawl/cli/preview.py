@@ -15,20 +15,21 @@ from recrawl.cli.options import described, json_option, opened_store, settings, 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from recrawl.crawl.findings import Part
-    from recrawl.crawl.preview import Preview
-    from recrawl.store.base import Source, Store
+    from recrawl.crawl.catalogue.preview import Preview
+    from recrawl.crawl.reading.findings import Part
+    from recrawl.store.records import Source
+    from recrawl.store.roles import Catalogue
 
 SHOWN, LEFT_OUT_SHOWN = 60, 2
 """Lines that are shown, and of those left out for one reason."""
 
 
-@click.command(name="preview", short_help="Show what is seen of an address, and what counts.")
+@click.command(name="preview", short_help="Show what recrawl reads at an address, and what counts.")
 @click.argument("target", metavar="URL")
 @click.option("--kind", type=click.Choice(["auto", "feed", "sitemap", "page"]), help="What it is read as.")
 @click.option("--select", metavar="CSS", help="The part of a page that is compared.")
-@click.option("--digest", type=click.Choice(["text", "raw"]), help="What of a page is compared.")
-@click.option("--ignore", multiple=True, metavar="CSS", help="What does not count; may be repeated.")
+@click.option("--digest", type=click.Choice(["text", "raw"]), help="Compare a page's text, or every byte.")
+@click.option("--ignore", multiple=True, metavar="CSS", help="Parts that do not count; may be repeated.")
 @click.option("--ignore-text", multiple=True, metavar="REGEX", help="Text that does not count; may be repeated.")
 @click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="Sent to its own origin; may be repeated.")
@@ -37,14 +38,14 @@ SHOWN, LEFT_OUT_SHOWN = 60, 2
 @json_option
 @store_options
 def command(target: str, allow_private: bool | None, whole: bool, as_json: bool, **given: Any) -> int:
-    """Fetch an address once, as a crawl would, and show what is seen of it. Nothing is stored.
+    """Fetch an address once, as a crawl would, and show what recrawl reads there. Nothing is stored.
 
-    Of a page: the text that is compared, and in ⟦brackets⟧ what does not count, and why. Of a feed or sitemap: its
+    For a page: the text that is compared, and in ⟦brackets⟧ what does not count, and why. For a feed or sitemap: its
     items with their dates. URL may also be a source of the catalogue, by its id or a part of its name: then its own
-    options count where none are given here.
+    options count unless you give others.
     """
-    from recrawl.crawl.fields import given_to
-    from recrawl.crawl.preview import look_at
+    from recrawl.crawl.catalogue.preview import look_at
+    from recrawl.crawl.catalogue.source_fields import given_to
 
     config, fields = settings({"fetch.allow_private": allow_private}), described(given)
     if "://" in config.store or Path(config.store).exists():
@@ -53,7 +54,7 @@ def command(target: str, allow_private: bool | None, whole: bool, as_json: bool,
     else:
         seen = asyncio.run(look_at(config, given_to(_new(target), fields)))
     if as_json:
-        from recrawl.cli.showing import write_json
+        from recrawl.cli.tables import write_json
 
         write_json(seen)
     else:
@@ -61,7 +62,7 @@ def command(target: str, allow_private: bool | None, whole: bool, as_json: bool,
     return 1 if seen.error else 0
 
 
-def _meant(store: Store, target: str) -> Source:
+def _meant(store: Catalogue, target: str) -> Source:
     """A source of the catalogue if it is one; else the address."""
     from recrawl.cli.targets import TargetError, find_source
     from recrawl.crawl.urls import normalise
@@ -78,7 +79,7 @@ def _meant(store: Store, target: str) -> Source:
 
 def _new(target: str) -> Source:
     from recrawl.crawl.urls import normalise
-    from recrawl.store.base import Source
+    from recrawl.store.records import Source
 
     return Source(url=normalise(target))
 
@@ -87,8 +88,8 @@ def _show(seen: Preview, whole: bool) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import lines
-    from recrawl.crawl.text import visible
+    from recrawl.cli.tables import lines
+    from recrawl.crawl.reading.plain_text import visible
 
     texts = [Text(each, style="bold" if k == 0 else "") for k, each in enumerate(_head(seen))]
     if seen.error:
@@ -107,7 +108,7 @@ def _show(seen: Preview, whole: bool) -> None:
 
 
 def _head(seen: Preview) -> Iterator[str]:
-    from recrawl.crawl.text import visible
+    from recrawl.crawl.reading.plain_text import visible
 
     if seen.title:
         yield visible(seen.title)
@@ -127,7 +128,7 @@ def _head(seen: Preview) -> Iterator[str]:
 def _page(seen: Preview, whole: bool) -> Iterator[Text]:
     from rich.text import Text
 
-    from recrawl.crawl.marking import left_out_for
+    from recrawl.crawl.reading.compared_lines import left_out_for
 
     shown = 0
     for why, run in groupby(seen.lines, key=left_out_for):
@@ -148,7 +149,7 @@ def _page(seen: Preview, whole: bool) -> Iterator[Text]:
 def _line(line: tuple[Part, ...]) -> Text:
     from rich.text import Text
 
-    from recrawl.crawl.text import visible
+    from recrawl.crawl.reading.plain_text import visible
 
     text = Text()
     for part in line:
@@ -159,7 +160,7 @@ def _line(line: tuple[Part, ...]) -> Text:
 def _items(seen: Preview, whole: bool) -> Iterator[Text]:
     from rich.text import Text
 
-    from recrawl.crawl.text import visible
+    from recrawl.crawl.reading.plain_text import visible
 
     for child in seen.children:
         yield Text(visible(f"lists {child}"))

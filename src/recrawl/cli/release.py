@@ -11,7 +11,8 @@ from recrawl.cli.options import json_option, name_of, opened_store, settings, st
 from recrawl.cli.targets import target_options
 
 if TYPE_CHECKING:
-    from recrawl.store.base import Hold, Progress, Source, Store
+    from recrawl.store.records import Hold, Progress, Source
+    from recrawl.store.roles import Store
 
 AT_A_TIME = 5000
 
@@ -19,31 +20,30 @@ AT_A_TIME = 5000
 @click.command(name="release", short_help="Lift the holds of sources and of their hosts.")
 @target_options
 @click.option("--all", "everything", is_flag=True,
-              help="All that failed or was refused; who asked for time (Crawl-delay, ttl) must be named.")  # fmt: skip
+              help="Everything that failed or was refused. Holds that were asked for (Crawl-delay, ttl) must be "
+                   "named.")  # fmt: skip
 @json_option
 @store_options
 def command(targets: tuple[str, ...], tags: tuple[str, ...], everything: bool, as_json: bool) -> None:
     """Lift the holds of sources, and of their hosts, so that they may be fetched now.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag NAME stands for all sources
-    with a tag. A running crawler takes notice within seconds. A hold whose cause is a setting ends by itself at the
-    next start with another one.
+    with a tag. A running crawler follows within seconds. A hold caused by a setting ends by itself at the next start
+    with another setting.
     """
-    from recrawl.answers import situation
     from recrawl.cli.targets import find_targets
-    from recrawl.crawl.releasing import ASKED_FOR, release
+    from recrawl.crawl.hold_release import ASKED_FOR, release
+    from recrawl.crawl_state import CrawlState
 
     if everything == bool(targets or tags):
         raise click.UsageError("which sources? Name them (recrawl release TARGET...), a --tag, or give --all alone")
     now = time.time()
     with opened_store(settings()) as store:
-        at = situation(store, settings(), now, never_fetched=0)
+        at = CrawlState.read(store, settings(), now, never_fetched=0)
         if everything:
             sources, progress = _all_held(store, now)
             known = len(sources) + len(at.holds)
-            sources = [
-                each for each in sources if not _was_asked_for(progress[each.id], at.holds.get(at.key_of(each.url)))
-            ]
+            sources = [each for each in sources if not _was_asked_for(progress[each.id], at.hold_of(each))]
             holds = [hold for hold in at.holds.values() if hold.cause not in ASKED_FOR]
             asked = known - len(sources) - len(holds)
         else:
@@ -51,7 +51,7 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], everything: bool, a
             progress = {each.source: each for each in store.progress([each.id for each in sources])}
             keys = dict.fromkeys(at.key_of(each.url) for each in sources)
             holds = [at.holds[key] for key in keys if key in at.holds]
-        held = [(each, progress[each.id]) for each in sources if progress[each.id].held_until > now]
+        held = [(each, progress[each.id]) for each in sources if progress[each.id].is_held(now)]
         if held or holds:
             release(store, held, holds, now, crawled=at.crawler is not None)
     idle = [each for each in sources if progress[each.id].held_until <= now and at.key_of(each.url) not in at.holds]
@@ -63,7 +63,7 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], everything: bool, a
 
 def _all_held(store: Store, now: float) -> tuple[list[Source], dict[int, Progress]]:
     """Sources with a hold of their own."""
-    progress = {each.source: each for each in store.progress() if each.held_until > now}
+    progress = {each.source: each for each in store.progress() if each.is_held(now)}
     ids = list(progress)
     sources = [
         each for start in range(0, len(ids), AT_A_TIME) for each in store.sources(ids=ids[start : start + AT_A_TIME])
@@ -73,8 +73,8 @@ def _all_held(store: Store, now: float) -> tuple[list[Source], dict[int, Progres
 
 def _was_asked_for(progress: Progress, of_host: Hold | None) -> bool:
     """Whether somebody asked for the hold of a source; one that waits for its host has that one's cause."""
-    from recrawl.crawl.causes import BUSY
-    from recrawl.crawl.releasing import ASKED_FOR
+    from recrawl.crawl.hold_causes import BUSY
+    from recrawl.crawl.hold_release import ASKED_FOR
 
     if progress.held_cause == BUSY:
         return of_host is not None and of_host.cause in ASKED_FOR
@@ -82,7 +82,7 @@ def _was_asked_for(progress: Progress, of_host: Hold | None) -> bool:
 
 
 def _write(held: list[tuple[Source, Progress]], holds: list[Hold], idle: list[Source], asked: int) -> None:
-    from recrawl.cli.showing import write_json
+    from recrawl.cli.tables import write_json
 
     released: list[dict[str, Any]] = [
         {"id": each.id, "url": each.url, "until": of.held_until, "reason": of.held_by, "cause": of.held_cause}
@@ -100,8 +100,8 @@ def _show(
     now: float,
     crawler: str | None,
 ) -> None:
-    from recrawl.cli.showing import short
-    from recrawl.crawl.text import told
+    from recrawl.cli.tables import short
+    from recrawl.crawl.reading.plain_text import told
 
     for source, progress in held:
         why = told(progress.held_by, 200) or "held"

@@ -8,12 +8,12 @@ from recrawl.cli.options import name_of, opened_store, settings, store_options
 from recrawl.cli.targets import target_options
 
 
-@click.command(name="remove", short_help="Forget sources and all that was found in them.")
+@click.command(name="remove", short_help="Forget sources and everything found in them.")
 @target_options
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
 def command(targets: tuple[str, ...], tags: tuple[str, ...], yes: bool) -> None:
-    """Forget sources and everything that was found in them. `recrawl pause` keeps it.
+    """Forget sources and everything found in them. `recrawl pause` keeps it.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag NAME stands for all sources
     with a tag.

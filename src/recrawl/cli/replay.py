@@ -10,8 +10,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recrawl.papers.progress import Progress
-    from recrawl.sim.comparison import Outcome
+    from recrawl.report.progress import ProgressCallback
+    from recrawl.sim.comparison import Contender, Outcome
     from recrawl.sim.equal_result import EqualResult
     from recrawl.sim.traces import Trace
 
@@ -27,8 +27,8 @@ PIPED_WIDTH = 320
 @click.option("--policy", "entries", multiple=True, metavar="P",
               help="NAME or NAME:option,option=value; may be repeated. Default: ours, round robin and all peers, as "
                    "shipped and filled.")  # fmt: skip
-@click.option("--scaled", is_flag=True, help="Peers also with all intervals scaled by the best constant in hindsight; "
-                                           "with --policy, write NAME:scaled.")  # fmt: skip
+@click.option("--scaled", is_flag=True, help="Also run peers with all intervals scaled by the constant that is best in "
+                                           "hindsight; with --policy, write NAME:scaled.")  # fmt: skip
 @click.option("--through-store", "stored", is_flag=True,
               help="Ours, or each --policy, also as the live program runs it: recrawl.Scheduler over a store. By "
                    "itself: NAME:through_store.")  # fmt: skip
@@ -59,22 +59,14 @@ def command(
 
     SCENARIOS is a TOML file of [[scenario]] tables.
     """
-    from recrawl.cli import through_store
+    from recrawl.cli import replay_through_store
     from recrawl.cli.console import console, progress_shown
-    from recrawl.cli.entries import entry_of
-    from recrawl.papers.registry import PAPERS
-    from recrawl.papers.reproduction import prepare
-    from recrawl.sim.comparison import OURS, Entry, default_entries, grouped_entries, jobs_for, run_jobs
+    from recrawl.report.output_folder import prepare
+    from recrawl.sim.comparison import OURS, Contender, jobs_for, run_jobs
     from recrawl.sim.scenarios import read_scenarios, select
     from recrawl.sim.traces import Folder
 
-    if scaled and entries:
-        raise click.UsageError("--scaled is for the default policies; with --policy, write NAME:scaled")
-    chosen = [entry_of(text) for text in entries] or default_entries(scaled)
-    chosen += through_store.entries(chosen if entries else [Entry(OURS)]) if stored else []
-    chosen += grouped_entries() if grouped else []
-    chosen = list(dict.fromkeys(chosen))
-    through_store.check(chosen)
+    chosen = _chosen(entries, scaled, stored, grouped)
     picked = select(read_scenarios(scenarios), names)
     if not all(budget < float("inf") for budget in budgets):
         raise click.UsageError("--budget is a finite number of fetches per day")
@@ -87,15 +79,15 @@ def command(
         raise click.UsageError(
             f"--log needs one scenario, one budget and one policy; these are {len(jobs)} replays{hint}"
         )
-    if equal_result and Entry(OURS) not in chosen:
+    if equal_result and Contender(OURS) not in chosen:
         raise click.UsageError(f"--equal-result compares with {OURS}: add --policy {OURS}")
     _refuse_unwritable(log_file, json_file)
     if out is not None:
-        prepare(out, others=tuple(PAPERS))
+        prepare(out, others=None)
     folder = Folder(data if data is not None else scenarios.parent)
     traces = {scenario.name: folder.trace(scenario) for scenario in picked}
     with progress_shown() as progress:
-        outcomes = run_jobs(jobs, traces, progress, workers, stored=through_store.play)
+        outcomes = run_jobs(jobs, traces, progress, workers, stored=replay_through_store.play)
         equal = _equal(outcomes, traces, progress, workers) if equal_result else []
     screen = console()
     _show(outcomes, screen)
@@ -106,13 +98,31 @@ def command(
     _write_results(outcomes, equal, json_file, out, screen)
 
 
+def _chosen(entries: tuple[str, ...], scaled: bool, stored: bool, grouped: bool) -> list[Contender]:
+    """The policies to replay, none twice."""
+    from recrawl.cli import replay_through_store
+    from recrawl.cli.policy_arguments import entry_of
+    from recrawl.sim.comparison import OURS, Contender, default_entries, grouped_entries
+
+    if scaled and entries:
+        raise click.UsageError("--scaled is for the default policies; with --policy, write NAME:scaled")
+    chosen = [entry_of(text) for text in entries] or default_entries(scaled)
+    chosen += replay_through_store.entries(chosen if entries else [Contender(OURS)]) if stored else []
+    chosen += grouped_entries() if grouped else []
+    chosen = list(dict.fromkeys(chosen))
+    replay_through_store.check(chosen)
+    return chosen
+
+
 def _refuse_unwritable(*files: Path | None) -> None:
     for file in files:
         if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
             raise click.UsageError(f"cannot write {file}: its folder must exist, and it must not be one")
 
 
-def _equal(outcomes: list[Outcome], traces: dict[str, Trace], progress: Progress, workers: int) -> list[EqualResult]:
+def _equal(
+    outcomes: list[Outcome], traces: dict[str, Trace], progress: ProgressCallback, workers: int
+) -> list[EqualResult]:
     from recrawl.sim.equal_result import compare_budgets
 
     return compare_budgets(outcomes, traces, progress, workers)

@@ -15,7 +15,7 @@ OUT = Path("out/papers")
               help="Directory for report.html, results.json and figures/; out/papers/PAPER (of all, out/papers) if not "
                    "given.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer runs: seconds instead of minutes, wider intervals.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every simulated world.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every simulated world.")
 def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
     """Reproduce a PAPER, or all of them: every number and figure, published beside measured.
 
@@ -23,8 +23,9 @@ def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
     """
     from recrawl.cli.console import console, progress_shown, show_table
     from recrawl.papers import registry
-    from recrawl.papers.reproduction import prepare, write
+    from recrawl.papers.reproduction import write
     from recrawl.papers.results import brief_table
+    from recrawl.report.output_folder import prepare
 
     papers = registry.chosen(paper)
     out = out or (OUT if paper == registry.EVERYTHING else OUT / paper)

@@ -17,11 +17,11 @@ import click
 from recrawl.cli.options import settings, store_options
 
 if TYPE_CHECKING:
-    from recrawl.cli.live import Face
+    from recrawl.cli.run_display import RunDisplay
     from recrawl.config import Config
     from recrawl.crawl.pipeline import Crawler
-    from recrawl.policies.trial import Trial
-    from recrawl.store.base import Store
+    from recrawl.policies.ab_plan import Trial
+    from recrawl.store.roles import Catalogue
 
 EXIT_INTERRUPTED = 130
 PATIENCE_S = 6.0
@@ -29,13 +29,13 @@ PATIENCE_S = 6.0
 
 @click.command(name="run", short_help="Crawl, within the budget, until stopped.")
 @click.option("--budget", help="Requests that may be sent: 60/min, 5/s, 20000/day.")
-@click.option("--policy", metavar="NAME", help="What decides; learned_whittle if neither this nor the settings say.")
+@click.option("--policy", metavar="NAME", help="The policy; by default that of the settings, else learned_whittle.")
 @click.option("--for", "duration", metavar="TIME", help="Stop after this time: 10m, 2h.")
 @click.option("--once", is_flag=True, help="Fetch every source that may be fetched once, and stop.")
 @click.option("--events", metavar="FILE", help="Append one JSON line per new item or change; - for standard output.")
-@click.option("--webhook", metavar="URL", help="Post what is found there.")
+@click.option("--webhook", metavar="URL", help="Post new items and changes there.")
 @click.option(
-    "--exec", "command_line", metavar="COMMAND", help="Run this for everything found, the event on its input."
+    "--exec", "command_line", metavar="COMMAND", help="Run this for each new item or change, with it as input."
 )
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @click.option("--serve", "serve_port", type=click.IntRange(0, 65535), is_flag=False, flag_value=8080, metavar="[PORT]",
@@ -54,9 +54,9 @@ def command(
     serve_port: int | None,
     as_json: bool,
 ) -> None:
-    """Crawl the catalogue, within the budget, and show it happening.
+    """Crawl the catalogue, within the budget, and show the progress.
 
-    Ctrl-C or SIGTERM finishes what is under way and stops within seconds; a second one stops at once.
+    Ctrl-C or SIGTERM finishes visits in progress and stops within seconds; a second one stops at once.
 
     Exit status: 0 when it has finished, however it was asked to; 2 when it cannot go on; 130 when it was stopped at
     once, or interrupted before it began to crawl.
@@ -74,9 +74,9 @@ def command(
         }
     )
     seconds = None if duration is None else parse_duration("--for", duration)
-    from recrawl.cli.live import face
+    from recrawl.cli.run_display import display_for
 
-    show = face(as_json=as_json, quiet=config.outlets.events == "-")
+    show = display_for(as_json=as_json, quiet=config.outlets.events == "-")
     crawl(config, seconds, once=once, show=show, serve_port=serve_port)
 
 
@@ -85,7 +85,7 @@ def crawl(
     seconds: float | None,
     *,
     once: bool,
-    show: Face,
+    show: RunDisplay,
     serve_port: int | None = None,
     trial: Trial | None = None,
 ) -> None:
@@ -128,9 +128,9 @@ def crawl(
         asyncio.run(_crawl(crawler, until, once, show, others))
 
 
-def _advise(store: Store, once: bool, show: Face) -> None:
+def _advise(store: Catalogue, once: bool, show: RunDisplay) -> None:
     """Say what to do if there is nothing to fetch: waiting for it looks like work."""
-    from recrawl.crawl.why_nothing import ADD, RESUME
+    from recrawl.crawl.explaining.why_nothing import ADD, RESUME
 
     if store.count(state="active"):
         return
@@ -152,14 +152,14 @@ def patience() -> Iterator[None]:
 
 
 async def _crawl(
-    crawler: Crawler, until: float | None, once: bool, show: Face, others: Sequence[Coroutine[None, None, None]]
+    crawler: Crawler, until: float | None, once: bool, show: RunDisplay, others: Sequence[Coroutine[None, None, None]]
 ) -> None:
     loop = asyncio.get_running_loop()
     interruption = _Interruption(crawler, show)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interruption)
     beside = [asyncio.create_task(each) for each in (show.follow(crawler), *others)]
-    crawler.tally.told = partial(_hint, show)
+    crawler.stats.told = partial(_hint, show)
     try:
         await (crawler.run(once=once) if until is None else crawler.run(until, once=once))
     finally:
@@ -169,9 +169,9 @@ async def _crawl(
         show.end(crawler)
 
 
-def _hint(show: Face, cause: str, words: str) -> None:
+def _hint(show: RunDisplay, cause: str, words: str) -> None:
     """Say it at once where a setting stands in the way: waiting for the end of the run would be in vain."""
-    from recrawl.crawl.why_nothing import ALLOW_PRIVATE
+    from recrawl.crawl.explaining.why_nothing import ALLOW_PRIVATE
 
     if cause == "address":
         show.note(f"{words}: {ALLOW_PRIVATE}")
@@ -180,14 +180,14 @@ def _hint(show: Face, cause: str, words: str) -> None:
 class _Interruption:
     """What Ctrl-C and SIGTERM do: one lets the run finish, whatever it is at; the next leaves it as it is."""
 
-    def __init__(self, crawler: Crawler, show: Face) -> None:
+    def __init__(self, crawler: Crawler, show: RunDisplay) -> None:
         self._crawler, self._show, self._asked = crawler, show, False
 
     def __call__(self) -> None:
         if self._asked:
             self._leave()
         self._asked = True
-        work = "handing on what was found" if self._crawler.stopping else "finishing what is under way"
+        work = "delivering events" if self._crawler.stopping else "finishing what is under way"
         self._show.note(f"stopping: {work} (once more to stop at once)")
         self._crawler.stop()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from recrawl.clock import Clock
     from recrawl.config import Config
-    from recrawl.store.base import Store
+    from recrawl.store.roles import Store
 
 LOOPBACK, PORT = "127.0.0.1", 8080
 
@@ -27,7 +27,7 @@ LOOPBACK, PORT = "127.0.0.1", 8080
 @click.option("--allow-host", "names", multiple=True, metavar="NAME",
               help="Answer to this name too; may be repeated.")  # fmt: skip
 @click.option("--password-file", "file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Where the password's hash is kept; beside the store if not given.")  # fmt: skip
+              help="File with the password's hash; beside the store if not given.")  # fmt: skip
 @click.option("--set-password", is_flag=True, help="Ask for a password, keep its hash, and end.")
 @store_options
 def command(host: str, port: int, names: tuple[str, ...], file: Path | None, set_password: bool) -> None:
@@ -44,13 +44,13 @@ def command(host: str, port: int, names: tuple[str, ...], file: Path | None, set
 
 
 def _set_password(config: Config, file: Path | None) -> None:
-    from recrawl.web.safety.opening import password_file
-    from recrawl.web.safety.passwords import write_file
+    from recrawl.web.safety.access import password_file
+    from recrawl.web.safety.credentials import write_file
 
     password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     kept = password_file(config.store, file)
     write_file(kept, password)
-    click.echo(f"kept in {kept}; a server that runs must be started anew")
+    click.echo(f"kept in {kept}; restart a running server to use it")
 
 
 def listening(port: int) -> socket:
@@ -67,12 +67,12 @@ def beside(config: Config, store: Store, clock: Clock, listener: socket) -> Coro
 
     from recrawl.web.app import make_app
     from recrawl.web.connections import Limits
-    from recrawl.web.safety.opening import make_door
+    from recrawl.web.safety.access import make_access
     from recrawl.web.server import serve
 
-    door = make_door(LOOPBACK, config.store, os.environ, web=config.web)
+    access = make_access(LOOPBACK, config.store, os.environ, web=config.web)
     click.echo(f"http://{LOOPBACK}:{listener.getsockname()[1]}/", err=True)
-    app = make_app(store, config, clock, door=door)
+    app = make_app(store, config, clock, access=access)
     return serve(app, listener=listener, limits=Limits.of(config.web))
 
 
@@ -90,24 +90,26 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     _require()
     from recrawl import logs
     from recrawl.clock import SystemClock
-    from recrawl.policies.warming import compiling
+    from recrawl.policies.compile_ahead import compiling
     from recrawl.store.opening import open_store
     from recrawl.web.app import make_app
     from recrawl.web.connections import Limits
-    from recrawl.web.safety.opening import make_door
+    from recrawl.web.safety.access import make_access
     from recrawl.web.server import bound, serve
     from recrawl.wiring import install_event_loop
 
     logs.configure()
     install_event_loop()
     compiling.stay()
-    door = make_door(host, config.store, os.environ, names=names, file=file, web=config.web)
+    access = make_access(host, config.store, os.environ, names=names, file=file, web=config.web)
     listener = bound(host, port)
     store = open_store(config.store)
     try:
         place = f"[{host}]" if ":" in host else host
         click.echo(f"http://{place}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
-        app = make_app(store, config, SystemClock(), door=door)
+        if not store.count():
+            click.echo(f"{config.store} has no sources yet: add some on the page, or with `recrawl add`")
+        app = make_app(store, config, SystemClock(), access=access)
         asyncio.run(_until_interrupted(serve(app, listener=listener, limits=Limits.of(config.web))))
     finally:
         listener.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +14,25 @@ from recrawl.cli.options import json_option, opened_store, settings, store_optio
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from recrawl.answers import Seen
     from recrawl.config import Config
-    from recrawl.store.base import Crawl, SourceState, Store, Totals
+    from recrawl.crawl_state import SourceStatus
     from recrawl.store.discovery import LeftOut
+    from recrawl.store.records import Crawl, Totals
+    from recrawl.store.roles import Catalogue, Notes, Store
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 HELD = 1000
 """Sources that wait, of which at most so many are named."""
-STATES: tuple[SourceState, ...] = ("active", "paused", "retired")
 LOOKED_AT, SHOWN = 5000, 5
 """Crawls of the last day from which hosts are judged, and how many lines each list has."""
 
 
-@click.command(name="status", short_help="How it goes: sources, price, spend, finds, trouble.")
+@click.command(name="status", short_help="Show the state of the crawl: sources, price, spend, finds, trouble.")
 @json_option
 @store_options
 def command(as_json: bool) -> None:
-    """Show how it goes: sources, budget and price, what the last hour and day brought, and what is in trouble."""
-    from recrawl.cli.showing import write_json
+    """Show the state of the crawl: sources, budget and price, results of the last hour and day, and trouble."""
+    from recrawl.cli.tables import write_json
 
     config = settings()
     with opened_store(config) as store:
@@ -47,12 +46,12 @@ def command(as_json: bool) -> None:
 
 def figures(store: Store, config: Config, now: float | None = None) -> dict[str, Any]:
     """Everything `recrawl status` says, in numbers."""
-    from recrawl.answers import in_order, situation
-    from recrawl.cli.holds import host_fields
+    from recrawl.cli.hold_lines import host_fields
+    from recrawl.crawl_state import CrawlState
 
     now = time.time() if now is None else now
-    at = situation(store, config, now)
-    soonest = in_order(store, at, now, "due", SHOWN, state="active")
+    at = CrawlState.read(store, config, now)
+    soonest = at.in_order(now, "due", SHOWN, state="active")
     return {
         "now": now,
         "store": config.store,
@@ -73,7 +72,7 @@ def figures(store: Store, config: Config, now: float | None = None) -> dict[str,
     }
 
 
-def _discovery(store: Store, config: Config) -> dict[str, Any]:
+def _discovery(store: Notes, config: Config) -> dict[str, Any]:
     """The bounds on sources that were found, and what was left out because of them, the latest first."""
     from recrawl.store.discovery import NOTE, left_out
 
@@ -90,16 +89,17 @@ def _quiet_until(config: Config, now: float) -> float | None:
 
 
 def _counts(store: Store, never_fetched: int) -> dict[str, int]:
+    from recrawl.crawl_state import count_by_state
+
     failing = sum(progress.failures > 0 for progress in store.progress())
-    states: dict[str, int] = {state: store.count(state=state) for state in STATES}
-    return {**states, "never_fetched": never_fetched, "failing": failing}
+    return {**count_by_state(store), "never_fetched": never_fetched, "failing": failing}
 
 
 def _held_sources(store: Store, now: float) -> list[dict[str, Any]]:
     """Active sources that wait because something went wrong, those that may be fetched soonest first."""
-    from recrawl.crawl.causes import ROUTINE
+    from recrawl.crawl.hold_causes import ROUTINE
 
-    waiting = [each for each in store.progress() if each.held_until > now and each.held_cause not in ROUTINE]
+    waiting = [each for each in store.progress() if each.is_held(now) and each.held_cause not in ROUTINE]
     waiting.sort(key=lambda each: each.held_until)
     known = {each.id: each for each in store.sources(ids=[each.source for each in waiting[:HELD]])} if waiting else {}
     return [
@@ -109,21 +109,15 @@ def _held_sources(store: Store, now: float) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _next(each: Seen) -> dict[str, Any]:
+def _next(each: SourceStatus) -> dict[str, Any]:
     return {"id": each.source.id, "url": each.source.url, "title": each.source.title, "due": each.found.due}
 
 
-def _hosts(store: Store, crawls: Sequence[Crawl]) -> dict[str, Any]:
+def _hosts(store: Catalogue, crawls: Sequence[Crawl]) -> dict[str, Any]:
     """The slowest hosts and those that fail, by the crawls of the last day."""
-    from recrawl.crawl.politeness import authority_of
+    from recrawl.crawl_state import crawls_by_host
 
-    sources = store.sources(ids=list({crawl.source for crawl in crawls}))
-    known = {each.id: authority_of(each.url) or each.url for each in sources}
-    by_host: dict[str, list[Crawl]] = defaultdict(list)
-    for crawl in crawls:
-        if crawl.source in known:
-            by_host[known[crawl.source]].append(crawl)
-    rows = [_host_row(name, each) for name, each in by_host.items()]
+    rows = [_host_row(name, each) for name, each in crawls_by_host(store, crawls).items()]
     slow = sorted(rows, key=lambda row: -row["mean_s"])[:SHOWN]
     failing = sorted((row for row in rows if row["failed"]), key=lambda row: -row["failed"])[:SHOWN]
     return {"slowest_hosts": slow, "failing_hosts": failing}
@@ -142,8 +136,9 @@ def _host_row(name: str, crawls: Sequence[Crawl]) -> dict[str, Any]:
 
 def _show(found: dict[str, Any], now: float) -> None:
     from recrawl.cli.console import console
-    from recrawl.cli.showing import ago, ahead, number, pairs, table
-    from recrawl.crawl.text import visible
+    from recrawl.cli.tables import ago, ahead, number, pairs, table
+    from recrawl.crawl.reading.plain_text import visible
+    from recrawl.crawl_state import STATES
     from recrawl.units import show_rate
 
     out = console()
@@ -173,7 +168,7 @@ def _show(found: dict[str, Any], now: float) -> None:
 
 
 def _total_row(name: str, totals: Totals) -> tuple[str, ...]:
-    from recrawl.cli.showing import number
+    from recrawl.cli.tables import number
 
     counts = (str(getattr(totals, key)) for key in ("requests", "crawls", "new", "changed", "failed"))
     return (f"last {name}", *counts, number(totals.captured), number(totals.captured / max(totals.requests, 1)))
@@ -183,9 +178,9 @@ def _lists(out: Console, found: dict[str, Any], now: float) -> None:
     """What is next, and what is in trouble; each list with its heading, where there is anything in it."""
     from rich.text import Text
 
-    from recrawl.cli.holds import Held, show_held
-    from recrawl.cli.showing import ahead, table
-    from recrawl.crawl.text import clean, told, visible
+    from recrawl.cli.hold_lines import Held, show_held
+    from recrawl.cli.tables import ahead, table
+    from recrawl.crawl.reading.plain_text import clean, told, visible
 
     left_out = found["discovery"]["left_out"]
     for title, heads, rows in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
 
-    from recrawl.synthweb.server import HostsBy, SynthWeb
-    from recrawl.synthweb.world import LawName
+    from recrawl.synthweb.server import SynthWeb
+    from recrawl.synthweb.sockets import HostsBy
 
 
 @click.command(name="synthweb", short_help="Serve a synthetic web on loopback, with known truth and faults on demand.")
@@ -22,52 +22,47 @@ if TYPE_CHECKING:
 @click.option("--mix", type=click.Choice(["feeds", "mixed", "sitemaps", "pages"]), default="feeds", show_default=True)
 @click.option("--law", type=click.Choice(["mixed", "steady", "diurnal", "drifting", "bursty"]), default="mixed",
               show_default=True, help="How sources publish.")  # fmt: skip
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=0.2, show_default=True,
+@click.option("--rate", "median_rate", type=click.FloatRange(min=0, min_open=True), default=0.2, show_default=True,
               help="Median items per virtual hour of a source.")  # fmt: skip
 @click.option("--rate-spread", type=click.FloatRange(min=0), default=1.5, show_default=True,
               help="Standard deviation of the logarithm of the rates.")  # fmt: skip
-@click.option("--half-life", type=click.FloatRange(min=0, min_open=True), default=6.0, show_default=True,
+@click.option("--half-life", "half_life_h", type=click.FloatRange(min=0, min_open=True), default=6.0, show_default=True,
               help="Virtual hours in which an item loses half its interest.")  # fmt: skip
 @click.option("--half-life-spread", type=click.FloatRange(min=0), default=0.0, show_default=True,
               help="Standard deviation of the logarithm of the half-lives.")  # fmt: skip
 @click.option("--interest-spread", type=click.FloatRange(min=0), default=0.0, show_default=True,
               help="Standard deviation of the logarithm of what items are worth.")  # fmt: skip
 @click.option("--window", type=click.IntRange(min=1), default=20, show_default=True, help="Items a document shows.")
-@click.option("--forbidden", type=click.FloatRange(0, 1), default=0.0, help="Share of sources robots.txt forbids.")
-@click.option("--crawl-delay", type=click.FloatRange(min=0), default=None, help="Seconds, in every robots.txt.")
+@click.option(
+    "--forbidden",
+    "forbidden_share",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Share of sources robots.txt forbids.",
+)
+@click.option(
+    "--crawl-delay", "crawl_delay_s", type=click.FloatRange(min=0), default=None, help="Seconds, in every robots.txt."
+)
 @click.option("--by", "hosts_by", type=click.Choice(["port", "address", "name"]), default="port", show_default=True,
               help="Hosts have a port each, an address each (127.0.1.*), or names under synth.localhost.")  # fmt: skip
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="Of the first host; 0: any."
+    "--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="Port of the first host; 0: any."
 )
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="ADDRESS",
-              help="Address to listen on, with --by port; whoever reaches it can set faults.")  # fmt: skip
+              help="Address to listen on, with --by port; anyone who reaches it can set faults.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--for", "duration", default="", help="Stop after this time, such as 10m.")
 @click.option("--fault", "faults", multiple=True, metavar="NAME[:SHARE]", help="A fault, and the share of requests.")
-@click.option("--list-faults", is_flag=True, help="Name all faults and stop.")
+@click.option("--list-faults", is_flag=True, help="List all faults and stop.")
 @click.option("--plain", is_flag=True, help="Never compress.")
 @click.option("--warm", is_flag=True, help="Prepare every answer before saying that it is ready.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line once ready, and nothing else.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input ends.")
 def command(
-    sources: int,
-    hosts: int,
-    speed: float,
-    mix: str,
-    law: LawName,
-    rate: float,
-    rate_spread: float,
-    half_life: float,
-    half_life_spread: float,
-    interest_spread: float,
-    window: int,
-    forbidden: float,
-    crawl_delay: float | None,
     hosts_by: HostsBy,
+    speed: float,
     port: int,
     bind: str,
-    seed: int,
     duration: str,
     faults: tuple[str, ...],
     list_faults: bool,
@@ -75,6 +70,7 @@ def command(
     warm: bool,
     as_json: bool,
     until_eof: bool,
+    **world: Any,
 ) -> None:
     """Serve feeds, sitemaps and pages that publish by known laws, in accelerated time, for this machine only."""
     import asyncio
@@ -88,26 +84,11 @@ def command(
         click.echo("\n".join(FAULTS))
         return
     seconds = parse_duration("--for", duration) if duration else None
-    world = World.make(
-        sources,
-        hosts,
-        seed,
-        mix,
-        law=law,
-        median_rate=rate,
-        rate_spread=rate_spread,
-        half_life_h=half_life,
-        half_life_spread=half_life_spread,
-        interest_spread=interest_spread,
-        window=window,
-        forbidden_share=forbidden,
-        crawl_delay_s=crawl_delay,
-    )
-    rules = [parse(fault) for fault in faults]
+    made, rules = World.make(**world), [parse(fault) for fault in faults]
 
     async def serve() -> None:
         synthweb = SynthWeb(
-            world, hosts_by=hosts_by, speed=speed, port=port, bind=bind, compress=not plain, faults=rules
+            made, hosts_by=hosts_by, speed=speed, port=port, bind=bind, compress=not plain, faults=rules
         )
         async with synthweb:
             if warm:
@@ -177,15 +158,15 @@ def _announce(synthweb: SynthWeb) -> None:
     sources, line = synthweb.world.sources, synthweb.timeline
     kinds = ", ".join(f"{number} {kind}" for kind, number in Counter(s.kind for s in sources).most_common())
     total = sum(s.law.rate for s in sources) * line.speed / 3600.0
-    desk = f"{synthweb.base}/_synthweb"
+    admin = f"{synthweb.base}/_synthweb"
     click.echo(
         f"A synthetic web of {len(sources)} sources ({kinds}) on {len(synthweb.netlocs)} hosts, from {synthweb.base}\n"
         f"publishes {show_rate(total)} in all; {line.speed:g} virtual seconds pass per second.\n\n"
-        f"  curl -o sources.csv {desk}/csv    # or …/opml for the feeds alone, …/text for bare URLs\n"
+        f"  curl -o sources.csv {admin}/csv    # or …/opml for the feeds alone, …/text for bare URLs\n"
         "  recrawl import sources.csv\n"
         "  recrawl run --allow-private    # loopback is private\n\n"
-        f"  {desk}/truth   what there is to find\n"
-        f"  {desk}/log     every request\n"
-        f"  {desk}/faults  POST {{\"name\": \"503_seconds\", \"share\": 0.1}}; recrawl synthweb --list-faults\n\n"
+        f"  {admin}/truth   what there is to find\n"
+        f"  {admin}/log     every request\n"
+        f"  {admin}/faults  POST {{\"name\": \"503_seconds\", \"share\": 0.1}}; recrawl synthweb --list-faults\n\n"
         "Ctrl-C ends it."
     )  # fmt: skip

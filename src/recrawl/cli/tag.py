@@ -10,22 +10,22 @@ from recrawl.cli.options import name_of, opened_store, settings, store_options
 from recrawl.cli.targets import target_options
 
 if TYPE_CHECKING:
-    from recrawl.store.base import Store
+    from recrawl.store.roles import Catalogue
 
 MOST = 10_000
 """Tags that are listed."""
 
 
-@click.command(name="tag", short_help="Give sources tags, take tags away, list them.")
+@click.command(name="tag", short_help="Add tags to sources, remove tags, list them.")
 @target_options
-@click.option("--add", "added", multiple=True, metavar="NAME", help="Give them this tag; may be repeated.")
-@click.option("--remove", "removed", multiple=True, metavar="NAME", help="Take this tag away; may be repeated.")
+@click.option("--add", "added", multiple=True, metavar="NAME", help="Add this tag; may be repeated.")
+@click.option("--remove", "removed", multiple=True, metavar="NAME", help="Remove this tag; may be repeated.")
 @store_options
 def command(targets: tuple[str, ...], tags: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...]) -> None:
-    """Give sources tags, or take tags away. Without a target: list the tags there are, and how many sources have each.
+    """Add tags to sources, or remove tags. Without a target: list all tags, and how many sources have each.
 
     TARGET is an id, a URL, or a part of a URL or title that fits one source only; --tag stands for all that have one.
-    What counts for the sources with a tag is said in the settings: [tags.NAME].
+    The settings have a table for the sources with a tag: [tags.NAME].
     """
     from recrawl.cli.targets import find_targets
 
@@ -42,8 +42,8 @@ def command(targets: tuple[str, ...], tags: tuple[str, ...], added: tuple[str, .
             click.echo(f"{source.id} {name_of(source)}: {', '.join(source.tags) or 'no tags'}")
 
 
-def _list(store: Store) -> None:
-    from recrawl.crawl.text import clean
+def _list(store: Catalogue) -> None:
+    from recrawl.crawl.reading.plain_text import clean
 
     found = store.tags(MOST)
     for name, count in found:
@@ -52,10 +52,10 @@ def _list(store: Store) -> None:
         click.echo("no source has a tag: recrawl tag TARGET --add NAME")
 
 
-def _change(store: Store, ids: list[int], added: tuple[str, ...], removed: tuple[str, ...]) -> None:
+def _change(store: Catalogue, ids: list[int], added: tuple[str, ...], removed: tuple[str, ...]) -> None:
     import msgspec
 
-    from recrawl.crawl.fields import tag_list
+    from recrawl.crawl.catalogue.source_fields import tag_list
 
     gone, new = set(tag_list("--remove", removed)), tag_list("--add", added)
     before = store.sources(ids=ids)

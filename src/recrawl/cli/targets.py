@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import click
 
 if TYPE_CHECKING:
-    from recrawl.store.base import Source, Store
+    from recrawl.store.records import Source
+    from recrawl.store.roles import Catalogue
 
 SHOWN = 8
 LOOKED_AT = 20_000
@@ -40,7 +41,7 @@ class TargetError(click.ClickException):
         click.echo(f"recrawl: {self.message}", err=True)
 
 
-def find_source(store: Store, text: str) -> Source:
+def find_source(store: Catalogue, text: str) -> Source:
     """The one source that `text` means."""
     found = _exactly(store, text.strip())
     if found is not None:
@@ -57,12 +58,12 @@ def find_source(store: Store, text: str) -> Source:
     raise TargetError(f"no source is called {text!r}{hint}")
 
 
-def find_sources(store: Store, texts: Iterable[str]) -> list[Source]:
+def find_sources(store: Catalogue, texts: Iterable[str]) -> list[Source]:
     """One source per text, none twice; all are found before anything is done."""
     return list({source.id: source for source in (find_source(store, text) for text in texts)}.values())
 
 
-def find_targets(store: Store, texts: Iterable[str], tags: Iterable[str]) -> list[Source]:
+def find_targets(store: Catalogue, texts: Iterable[str], tags: Iterable[str]) -> list[Source]:
     """The sources named and those with these tags, none twice; UsageError if nothing was named."""
     texts, tags = list(texts), list(tags)
     if not (texts or tags):
@@ -73,8 +74,14 @@ def find_targets(store: Store, texts: Iterable[str], tags: Iterable[str]) -> lis
     return list(found.values())
 
 
-def find_tag(store: Store, tag: str) -> str:
-    """The tag as it is kept; TargetError if no source has it."""
+@overload
+def find_tag(store: Catalogue, tag: str) -> str: ...
+@overload
+def find_tag(store: Catalogue, tag: str | None) -> str | None: ...
+def find_tag(store: Catalogue, tag: str | None) -> str | None:
+    """The tag as it is kept; TargetError if no source has it. None if none was named."""
+    if tag is None:
+        return None
     name = " ".join(tag.split())
     if not store.count(tag=name):
         known = [each for each, _ in store.tags(MOST_TAGS)]
@@ -85,7 +92,7 @@ def find_tag(store: Store, tag: str) -> str:
     return name
 
 
-def _exactly(store: Store, text: str) -> Source | None:
+def _exactly(store: Catalogue, text: str) -> Source | None:
     """By id or address. A number is an id and nothing else: as a part of an address it would mean another source."""
     from recrawl.crawl.urls import normalise
     from recrawl.errors import ParameterError
@@ -102,7 +109,7 @@ def _exactly(store: Store, text: str) -> Source | None:
         return None
 
 
-def _similar(store: Store, text: str) -> list[Source]:
+def _similar(store: Catalogue, text: str) -> list[Source]:
     names: dict[str, Source] = {}
     for source in store.sources(limit=LOOKED_AT):
         rest = source.url.partition("://")[2].removeprefix("www.")
@@ -114,7 +121,7 @@ def _similar(store: Store, text: str) -> list[Source]:
 
 def _lines(sources: Iterable[Source]) -> str:
     from recrawl.cli.options import name_of
-    from recrawl.crawl.text import visible
+    from recrawl.crawl.reading.plain_text import visible
 
     return "".join(
         f"\n  {source.id:>6}  {visible(source.url)}" + (f"  ({name_of(source, 60)})" if source.title else "")

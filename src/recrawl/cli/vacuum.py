@@ -9,18 +9,18 @@ import click
 from recrawl.cli.options import json_option, opened_store, settings, store_options
 
 
-@click.command(name="vacuum", short_help="Drop what is past its time, and give the space back.")
+@click.command(name="vacuum", short_help="Delete what retention no longer keeps, and free the space.")
 @json_option
 @store_options
 def command(as_json: bool) -> None:
-    """Drop items, crawls, prices and versions past the ages set under [retention], and give the space back."""
-    from recrawl.store.base import Keep
+    """Delete items, crawls, prices and versions past the ages set under [retention], and free the space."""
+    from recrawl.store.records import Keep
 
     config = settings()
     with opened_store(config) as store:
         done = store.vacuum(Keep.of(config.retention), time.time())
     if as_json:
-        from recrawl.cli.showing import write_json
+        from recrawl.cli.tables import write_json
 
         write_json(done)
         return

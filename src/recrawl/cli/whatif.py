@@ -12,8 +12,8 @@ import click
 from recrawl.cli.options import json_option, name_of, opened_store, settings, store_options
 
 if TYPE_CHECKING:
-    from recrawl.crawl.whatif import Catalogue, Prospect
-    from recrawl.store.base import Source
+    from recrawl.crawl.explaining.whatif import BelievedSources, Prospect
+    from recrawl.store.records import Source
 
 MOVERS = 10
 HOUR_S = 3600.0
@@ -24,27 +24,27 @@ HOUR_S = 3600.0
               help="Compare with this budget: 120/min; may be repeated.")  # fmt: skip
 @click.option("--tag", metavar="T", help="Only sources with this tag share the budget.")
 @click.option("--movers", "count", type=click.IntRange(min=0), default=MOVERS, show_default=True, metavar="N",
-              help="Sources that change most to list.")  # fmt: skip
+              help="How many of the sources that change most to list.")  # fmt: skip
 @json_option
 @store_options
 def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool) -> None:
-    """Compare the present budget with others: price, interest captured, how soon things are seen, and who gains.
+    """Compare the present budget with others: price, interest captured, delay, and which sources gain.
 
-    Computed from what is believed now, by the policy that runs; nothing is fetched. Requests for robots.txt and
+    The running policy computes this from its present estimates; nothing is fetched. Requests for robots.txt and
     redirects are not counted.
     """
-    from recrawl.answers import catalogue, situation
-    from recrawl.cli.showing import write_json
+    from recrawl.cli.tables import write_json
     from recrawl.cli.targets import find_tag
-    from recrawl.crawl.whatif import compare
+    from recrawl.crawl.explaining.whatif import compare
+    from recrawl.crawl_state import CrawlState
     from recrawl.units import parse_rate
 
     asked = [parse_rate("--budget", text) for text in budgets]
     config, now = settings(), time.time()
     with opened_store(config) as store:
-        tag = None if tag is None else find_tag(store, tag)
-        at = situation(store, config, now)
-        sources, believed = catalogue(store, at, store.sources(state="active", tag=tag), now)
+        tag = find_tag(store, tag)
+        at = CrawlState.read(store, config, now)
+        sources, believed = at.believed(store.sources(state="active", tag=tag), now)
         never = store.count(state="active", tag=tag, never_fetched=True)
     prospects = compare(believed, [at.budget, *asked])
     if as_json:
@@ -53,7 +53,7 @@ def command(budgets: tuple[str, ...], tag: str | None, count: int, as_json: bool
         _show(sources, believed, prospects, count, at.config.policy, never)
 
 
-def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect]) -> dict[str, Any]:
+def as_fields(sources: Sequence[Source], catalogue: BelievedSources, prospects: Sequence[Prospect]) -> dict[str, Any]:
     """Everything, for programs; the first prospect is that of the present budget."""
     intervals = zip(*(each.interval.tolist() for each in prospects), strict=True)
     unit = HOUR_S if catalogue.interest else math.nan
@@ -69,7 +69,7 @@ def as_fields(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequen
     }
 
 
-def _fields(catalogue: Catalogue, each: Prospect) -> dict[str, float | None]:
+def _fields(catalogue: BelievedSources, each: Prospect) -> dict[str, float | None]:
     worth = catalogue.interest
     return {
         "budget_per_s": each.budget,
@@ -85,14 +85,14 @@ def _fields(catalogue: Catalogue, each: Prospect) -> dict[str, float | None]:
 
 def _show(
     sources: Sequence[Source],
-    catalogue: Catalogue,
+    catalogue: BelievedSources,
     prospects: Sequence[Prospect],
     count: int,
     policy: str,
     never: int,
 ) -> None:
     from recrawl.cli.console import console
-    from recrawl.cli.showing import number, short, table
+    from recrawl.cli.tables import number, short, table
     from recrawl.config.live_policies import LEARNED
     from recrawl.units import show_rate
 
@@ -121,22 +121,24 @@ def _show(
 
 
 def _captured(prospects: Sequence[Prospect]) -> list[tuple[str, ...]]:
-    from recrawl.cli.showing import number
+    from recrawl.cli.tables import number
 
     first = prospects[0].captured
     return [
         ("captured per hour", *(number(each.captured * HOUR_S) for each in prospects)),
         ("  against now", "", *(f"{each.captured / first - 1:+.1%}" if first else "–" for each in prospects[1:])),
-        ("  of all there is", *(f"{each.captured / each.inflow:.1%}" if each.inflow else "–" for each in prospects)),
+        ("  of all there is", *(f"{each.share:.1%}" if each.inflow else "–" for each in prospects)),
     ]
 
 
-def _show_movers(sources: Sequence[Source], catalogue: Catalogue, prospects: Sequence[Prospect], count: int) -> None:
+def _show_movers(
+    sources: Sequence[Source], catalogue: BelievedSources, prospects: Sequence[Prospect], count: int
+) -> None:
     from rich.text import Text
 
     from recrawl.cli.console import console
-    from recrawl.cli.showing import short, table
-    from recrawl.crawl.whatif import movers
+    from recrawl.cli.tables import short, table
+    from recrawl.crawl.explaining.whatif import movers
 
     out, before, after = console(), prospects[0], prospects[-1]
     rows = [

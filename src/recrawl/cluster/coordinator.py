@@ -1,8 +1,8 @@
-"""The coordinator: hears every shard once a second, answers with price and allowance, and keeps house.
+"""The coordinator: hears every shard once a second and answers with price and allowance.
 
-Housekeeping, once a second: stay in office, look what people want, place new sources, start and end shards, write the
-board and, now and then, the price history. Reports are answered by whichever thread they come in on, from memory alone:
-a slow store delays no grant. Without the office nothing is granted.
+It also does a round of its own once a second: keep the lease, look what people want, place new sources, start and end
+shards, write the status and, now and then, the price history. Reports are answered by whichever thread they come in
+on, from memory alone: a slow store delays no grant. Without the lease nothing is granted.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 import msgspec
 import structlog
 
-from recrawl.cluster import board as boards
-from recrawl.cluster.board import Board, ShardLine, Wish, finite
-from recrawl.cluster.messages import Grant, Report, roll_of
-from recrawl.cluster.office import Leases, Office
-from recrawl.cluster.placing import BUCKETS, bucket_of
-from recrawl.cluster.pooling import Pool, packed
-from recrawl.cluster.roll import SILENT_S, Entry, Roll, shard_name
-from recrawl.cluster.treasury import Treasury
+from recrawl.cluster.grants import Grants
+from recrawl.cluster.leader_lease import LeaderLease
+from recrawl.cluster.members import SILENT_S, Member, Members, shard_name
+from recrawl.cluster.messages import Grant, Report, membership_of
+from recrawl.cluster.placement import BUCKETS, bucket_of
+from recrawl.cluster.shared_learning import Pool, packed
+from recrawl.cluster.status import FleetStatus, ShardLine, Wish, finite, read_wish, write_status
 from recrawl.errors import StoreError
-from recrawl.store.base import Batch, Price
+from recrawl.store.records import Batch, Price
+from recrawl.store.roles import Buckets, Leases, Notes
 
 GRANT_S = 12.0
 """For how long a grant holds: how long shards go on without a coordinator."""
-CALL_S = 0.5
-"""Time between two calls of the roll."""
+COUNT_S = 0.5
+"""Time between two counts of the members."""
 PLACE_AT_ONCE = 5000
 PRICE_S = 10.0
 """Time between two lines of the price history."""
@@ -39,7 +39,7 @@ WIND_DOWN_S = 30.0
 """How long shards may take to hand in what they have when the fleet is ended."""
 
 
-class Hands(Protocol):
+class ShardLauncher(Protocol):
     """Who starts and ends shards."""
 
     def running(self) -> set[str]:
@@ -55,19 +55,11 @@ class Hands(Protocol):
         ...
 
 
-class Ledger(boards.Notes, Leases, Protocol):
+class CoordinatorStore(Notes, Leases, Buckets, Protocol):
     """The part of the store that a coordinator needs."""
 
     def claimed(self) -> str | None:
         """Who crawls alone, in words."""
-        ...
-
-    def unplaced(self, limit: int) -> list[tuple[int, str]]:
-        """Sources without a bucket."""
-        ...
-
-    def place(self, placed: Sequence[tuple[int, str, int]]) -> None:
-        """Put sources into buckets: id, the URL it is for, bucket."""
         ...
 
     def commit(self, batch: Batch) -> None:
@@ -76,7 +68,7 @@ class Ledger(boards.Notes, Leases, Protocol):
 
 
 class Coordinator:
-    """One candidate for the office, and its work while it holds it.
+    """One candidate for the lease, and its work while it holds it.
 
     Parameters
         now: Unix seconds, never running backwards
@@ -86,26 +78,26 @@ class Coordinator:
 
     def __init__(
         self,
-        store: Ledger,
-        hands: Hands,
+        store: CoordinatorStore,
+        launcher: ShardLauncher,
         now: Callable[[], float],
         cold_start: float = 0.5,
         steady: Callable[[], float] | None = None,
     ) -> None:
-        self._store, self._hands, self._now, self._cold_start = store, hands, now, cold_start
+        self._store, self._launcher, self._now, self._cold_start = store, launcher, now, cold_start
         self._steady = steady or now
         self.name = f"process {os.getpid()} on {socket.gethostname()}"
-        self._office = Office(store, self.name, now)
+        self._leader_lease = LeaderLease(store, self.name, now)
         self._lock = threading.Lock()
-        self._treasury: Treasury | None = None
-        self._roll, self._pool = Roll((), now()), Pool()
+        self._grants: Grants | None = None
+        self._members, self._pool = Members((), now()), Pool()
         self._wish: Wish | None = None
         self._since = now()
         self._sums = [0, 0.0, 0]
         self._priced = (now(), 0, 0.0, 0)
         self._messages = self._bytes = 0
         self._ending: float | None = None
-        self._call_at = now()
+        self._count_at = now()
         self._answered: tuple[tuple[str, ...], int] = ((), 0)
         self._trouble = ""
         self._log = structlog.get_logger("recrawl.fleet")
@@ -118,18 +110,18 @@ class Coordinator:
         """A shard's report; the grant, or nothing where this is not the one to give any."""
         report = msgspec.msgpack.decode(message, type=Report)
         with self._lock:
-            now, treasury = self._now(), self._treasury
-            if treasury is None or self._office.epoch != treasury.leader:
+            now, grants = self._now(), self._grants
+            if grants is None or self._leader_lease.epoch != grants.leader:
                 return b""
-            gained = self._roll.hear(report, now)
+            gained = self._members.hear(report, now)
             self._sums = [
                 self._sums[0] + gained.requests,
                 self._sums[1] + gained.captured,
                 self._sums[2] + gained.failed,
             ]
-            members, roll = self._called(now)
-            grant = treasury.hear(report, self._steady(), members)
-            if members and report.roll == roll:
+            members, membership = self._members_now(now)
+            grant = grants.hear(report, self._steady(), members)
+            if members and report.membership == membership:
                 grant.members = None
             self._exchange(report, grant, members, now)
             answer = msgspec.msgpack.encode(grant)
@@ -139,36 +131,36 @@ class Coordinator:
 
     def _exchange(self, report: Report, grant: Grant, members: tuple[str, ...], now: float) -> None:
         """Take down what a member knows in common with the others, and tell it what they know."""
-        entry, pool = self._roll.entry(report.shard), self._pool
-        if report.shard not in members or entry is None or entry.report.life != report.life:
+        entry, pool = self._members.entry(report.shard), self._pool
+        if report.shard not in members or entry is None or entry.report.incarnation != report.incarnation:
             return
         pool.keep(members)
         if not report.summary:
-            grant.asks = not pool.told(report.shard, report.life)
-        elif not pool.hear(report.shard, report.life, report.summary):
+            grant.asks = not pool.told(report.shard, report.incarnation)
+        elif not pool.hear(report.shard, report.incarnation, report.summary):
             self._log.warning("a summary cannot be used: is it of another version?", shard=report.shard)
         elif pool.complete(members) or now - self._since >= SILENT_S:
             grant.others = packed(pool.others(report.shard))
 
-    def _called(self, now: float) -> tuple[tuple[str, ...], int]:
-        """The members, and the number of their roll; called anew now and then, not for every report of a thousand.
+    def _members_now(self, now: float) -> tuple[tuple[str, ...], int]:
+        """The members, and the number of their membership; counted anew now and then, not for every report.
 
         Nobody shares the buckets of a fleet that is being ended.
         """
         if self._ending is not None:
             return (), 0
-        if now >= self._call_at:
-            members = self._roll.members(now)
-            self._call_at, self._answered = now + CALL_S, (members, roll_of(members))
+        if now >= self._count_at:
+            members = self._members.members(now)
+            self._count_at, self._answered = now + COUNT_S, (members, membership_of(members))
         return self._answered
 
-    # -- keeping house
+    # -- the round
 
     def round(self) -> None:
         """Everything that is to be done once a second. What fails is done the next time."""
         try:
             self._trouble = self._refused_by()
-            epoch = self._office.keep()
+            epoch = self._leader_lease.keep()
             if epoch and not self._trouble:
                 self._work(epoch)
         except StoreError as error:
@@ -182,42 +174,42 @@ class Coordinator:
 
     def _work(self, epoch: int) -> None:
         now = self._now()
-        self._heed_wish(epoch, now)
+        self._apply_wish(epoch, now)
         if self._wish is None:
             return
         self._place()
-        self._staff(now)
-        self._write_down(now)
+        self._start_and_end_shards(now)
+        self._write_status(now)
 
-    def _heed_wish(self, epoch: int, now: float) -> None:
-        wish = boards.read_wish(self._store)
+    def _apply_wish(self, epoch: int, now: float) -> None:
+        wish = read_wish(self._store)
         if wish is None:
             return
         names = [shard_name(number) for number in range(wish.shards)]
         with self._lock:
-            if self._treasury is None or self._treasury.leader != epoch:
-                self._take_office(epoch, names, wish, now)
+            if self._grants is None or self._grants.leader != epoch:
+                self._begin_to_lead(epoch, names, wish, now)
             elif wish != self._wish:
-                self._treasury.budget, self._treasury.burst = wish.budget, wish.burst
-                self._roll.want(names, now)
-            self._wish, self._call_at = wish, now
+                self._grants.budget, self._grants.burst = wish.budget, wish.burst
+                self._members.want(names, now)
+            self._wish, self._count_at = wish, now
             if not wish.shards:
                 self._ending = self._ending or now
             else:
                 self._ending = None
 
-    def _take_office(self, epoch: int, names: list[str], wish: Wish, now: float) -> None:
+    def _begin_to_lead(self, epoch: int, names: list[str], wish: Wish, now: float) -> None:
         self._log.info("coordinating", epoch=epoch, shards=wish.shards)
-        self._treasury = Treasury(
+        self._grants = Grants(
             wish.budget,
             wish.burst,
             leader=epoch,
             now=self._steady(),
             seconds=GRANT_S,
             cold_start=self._cold_start,
-            vacant_s=self._office.vacant_s,
+            vacant_s=self._leader_lease.vacant_s,
         )
-        self._roll, self._pool = Roll(names, now), Pool()
+        self._members, self._pool = Members(names, now), Pool()
         self._since = now
         self._priced = (now, 0, 0.0, 0)
         self._sums = [0, 0.0, 0]
@@ -229,16 +221,18 @@ class Coordinator:
             if len(found) < PLACE_AT_ONCE:
                 break
 
-    def _staff(self, now: float) -> None:
+    def _start_and_end_shards(self, now: float) -> None:
         """Start the shards that are missing, end those that are too many and have nothing left."""
-        running = self._hands.running()
+        running = self._launcher.running()
         if self._ending is None:
-            for name in self._roll.wanted:
+            for name in self._members.wanted:
                 if name not in running:
-                    self._hands.start(name)
+                    self._launcher.start(name)
         with self._lock:
-            done = self._roll.surplus(now)
-            unheard = [name for name in running if name not in self._roll.wanted and self._roll.entry(name) is None]
+            done = self._members.surplus(now)
+            unheard = [
+                name for name in running if name not in self._members.wanted and self._members.entry(name) is None
+            ]
         self._end({*done, *unheard})
         if self._ending is not None and (not running or now - self._ending > WIND_DOWN_S):
             self._end(running)
@@ -247,25 +241,25 @@ class Coordinator:
     def _end(self, names: set[str]) -> None:
         if not names:
             return
-        self._hands.end(names)
+        self._launcher.end(names)
         with self._lock:
             for name in names:
-                self._roll.forget(name)
+                self._members.forget(name)
 
     @property
-    def in_office(self) -> bool:
+    def leading(self) -> bool:
         """Whether it is the one that coordinates."""
-        return bool(self._office.epoch) and not self._trouble
+        return bool(self._leader_lease.epoch) and not self._trouble
 
     def leave(self) -> None:
-        """Let another have the office at once."""
-        self._office.leave()
+        """Let another have the lease at once."""
+        self._leader_lease.leave()
 
-    # -- writing down
+    # -- the status
 
-    def _write_down(self, now: float) -> None:
-        board = self.board(now)
-        boards.write_board(self._store, board)
+    def _write_status(self, now: float) -> None:
+        status = self.status(now)
+        write_status(self._store, status)
         at, requests, captured, failed = self._priced
         if now - at < PRICE_S:
             return
@@ -274,30 +268,30 @@ class Coordinator:
         self._priced = (now, *sums)
         price = Price(
             at=now,
-            price=math.nan if board.price is None else board.price,
-            budget=board.budget,
+            price=math.nan if status.price is None else status.price,
+            budget=status.budget,
             requests=sums[0] - requests,
             captured=sums[1] - captured,
             errors=sums[2] - failed,
         )
         self._store.commit(Batch(price=price))
 
-    def board(self, now: float) -> Board:
+    def status(self, now: float) -> FleetStatus:
         """The fleet as it is known here."""
         with self._lock:
-            treasury, wish = self._treasury, self._wish
-            assert treasury is not None
+            grants, wish = self._grants, self._wish
+            assert grants is not None
             assert wish is not None
-            entries = [(name, self._roll.entry(name)) for name in self._roll.names()]
+            entries = [(name, self._members.entry(name)) for name in self._members.names()]
             lines = [self._line(name, entry, now) for name, entry in entries]
-            return Board(
+            return FleetStatus(
                 at=now,
                 since=self._since,
                 leader=self.name,
-                leader_epoch=treasury.leader,
-                budget=treasury.budget,
-                burst=treasury.burst,
-                price=finite(treasury.price),
+                leader_epoch=grants.leader,
+                budget=grants.budget,
+                burst=grants.burst,
+                price=finite(grants.price),
                 spend=sum(line.spend for line in lines),
                 wanted=wish.shards,
                 buckets=BUCKETS,
@@ -309,7 +303,7 @@ class Coordinator:
                 ended=self.finished,
             )
 
-    def _line(self, name: str, entry: Entry | None, now: float) -> ShardLine:
+    def _line(self, name: str, entry: Member | None, now: float) -> ShardLine:
         if entry is None:
             return ShardLine(name=name, state="joining")
         report = entry.report
@@ -320,7 +314,7 @@ class Coordinator:
             pid=report.pid,
             heard_s=now - entry.heard,
             rate=report.rate,
-            spend=entry.spend() if self._roll.present(name, now) else 0.0,
+            spend=entry.spend() if self._members.present(name, now) else 0.0,
             demand=report.demand,
             own_price=finite(report.own_price),
             lag_s=report.backlog / report.rate if report.rate > 0.0 else None,
@@ -334,10 +328,10 @@ class Coordinator:
             trouble=report.trouble,
         )
 
-    def _state(self, name: str, entry: Entry, now: float) -> str:
-        if not self._roll.present(name, now):
+    def _state(self, name: str, entry: Member, now: float) -> str:
+        if not self._members.present(name, now):
             return "silent"
-        if name not in self._roll.wanted or self._ending is not None:
+        if name not in self._members.wanted or self._ending is not None:
             return "leaving"
         if entry.report.trouble:
             return "waiting"

@@ -1,6 +1,6 @@
 """What shards and the coordinator say to each other, once a second: two hundred bytes up, less than fifty down.
 
-Now and then what they know in common is added, some hundred bytes each way (:mod:`~recrawl.cluster.pooling`).
+Now and then what they know in common is added, some hundred bytes each way (:mod:`~recrawl.cluster.shared_learning`).
 
 Times are lengths, never moments: no two machines need to agree on what time it is.
 """
@@ -18,7 +18,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
 
     Parameters
         shard: its name, kept over restarts
-        life: of this run of it; no two lives of a shard are equal
+        incarnation: of this run of it; no two incarnations of a shard are equal
         node: the machine it runs on, for people to read
         pid: its process there
         leader: epoch of the coordinator whose grant is in force; 0 for none
@@ -36,15 +36,15 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
         siblings: of the newcomers, those that have no share of their own (`Survey`)
         dearest: what its dearest crawl costs
         sources, hosts, buckets: how many it has
-        spent: tokens since its life began
-        requests, crawls, new, changed, failed, captured: since its life began
+        spent: tokens since its incarnation began
+        requests, crawls, new, changed, failed, captured: since its incarnation began
         trouble: why it fetches nothing, in words; empty if it does
-        roll: `roll_of` the members it knows
+        membership: `membership_of` the members it knows
         summary: what it knows of what is common to the catalogue, packed; empty for most of the time
     """
 
     shard: str
-    life: str
+    incarnation: str
     node: str = ""
     pid: int = 0
     leader: int = 0
@@ -71,7 +71,7 @@ class Report(msgspec.Struct, kw_only=True, array_like=True):
     failed: int = 0
     captured: float = 0.0
     trouble: str = ""
-    roll: int = 0
+    membership: int = 0
     siblings: int = 0
     summary: bytes = b""
 
@@ -80,8 +80,8 @@ class Grant(msgspec.Struct, kw_only=True, array_like=True):
     """The coordinator's answer.
 
     Parameters
-        leader: its epoch; a shard heeds no smaller one than it has seen
-        number: grows from grant to grant of one coordinator to one life of a shard
+        leader: its epoch; a shard takes no smaller one than it has seen
+        number: grows from grant to grant of one coordinator to one incarnation of a shard
         rate, burst: what the shard may spend, tokens per second and tokens, from now on
         seconds: for so long, counted from the moment the shard *sent* its report
         price: of the whole fleet; NaN before there is one
@@ -102,6 +102,6 @@ class Grant(msgspec.Struct, kw_only=True, array_like=True):
     asks: bool = False
 
 
-def roll_of(members: tuple[str, ...]) -> int:
+def membership_of(members: tuple[str, ...]) -> int:
     """A number that tells one list of members from another; 0 for none."""
     return crc32("/".join(members).encode())

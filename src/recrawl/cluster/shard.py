@@ -1,8 +1,8 @@
 """A shard: the crawler of the single program over the buckets it has under lease, on an allowance that runs out.
 
-Three loops on one event loop: the crawler itself; the *keeper*, which holds the leases of the buckets that are this
-shard's by the list of members, takes in those that become free and hands over those that are another's; the *talker*,
-which reports once a second and puts the answer in force. None of them waits for another.
+Three loops on one event loop. The crawler itself. The lease loop holds the leases of the buckets that are this shard's
+by the list of members, takes those that become free and hands over those that are another's. The report loop reports
+once a second and puts the answer in force. None of them waits for another.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import structlog
 
 from recrawl import wiring
 from recrawl.clock import Clock
-from recrawl.cluster.abroad import Abroad, Neighbours
-from recrawl.cluster.messages import Grant, Report, roll_of
-from recrawl.cluster.placing import bucket_of, bucket_of_host, buckets_of, scope
-from recrawl.cluster.pooling import Exchange
-from recrawl.cluster.sparing import Sparing
+from recrawl.cluster.duty_cycle import BackgroundShare
+from recrawl.cluster.messages import Grant, Report, membership_of
+from recrawl.cluster.placement import bucket_of, bucket_of_host, buckets_of, scope
+from recrawl.cluster.remote_turns import OtherShards, RemoteTurns
+from recrawl.cluster.shared_learning import Exchange
 from recrawl.config import Config
-from recrawl.crawl.borders import Said, Turn
-from recrawl.crawl.http import HttpTransport
+from recrawl.crawl.fetching.borrowed_turns import Turn, TurnReport
+from recrawl.crawl.fetching.http_transport import HttpTransport
 from recrawl.crawl.outlets import Outlets
 from recrawl.errors import StoreError
-from recrawl.policies.surveying import Survey
+from recrawl.policies.demand_survey import Survey
 from recrawl.store.postgres import PostgresStore
 from recrawl.store.postgres.slice import Slice
 
@@ -49,7 +49,7 @@ NAME = "{shard}"
 """In the user agent of the settings: stands for the shard's name."""
 
 
-class Line(Neighbours, Protocol):
+class FleetLink(OtherShards, Protocol):
     """How a shard reaches the others. Calls block for a bounded time."""
 
     def tell(self, report: bytes) -> bytes:
@@ -58,13 +58,13 @@ class Line(Neighbours, Protocol):
 
 
 class Shard:
-    """One life of a shard. `run` ends when it is told to stop, or with the error that ended it."""
+    """One incarnation of a shard. `run` ends when it is told to stop, or with the error that ended it."""
 
-    def __init__(self, name: str, config: Config, store: PostgresStore, line: Line, clock: Clock) -> None:
-        self.name, self.life = name, uuid.uuid4().hex
+    def __init__(self, name: str, config: Config, store: PostgresStore, link: FleetLink, clock: Clock) -> None:
+        self.name, self.incarnation = name, uuid.uuid4().hex
         named = config.fetch.user_agent.replace(NAME, name)
         config = msgspec.structs.replace(config, fetch=msgspec.structs.replace(config.fetch, user_agent=named))
-        self._config, self._line, self._clock = config, line, clock
+        self._config, self._link, self._clock = config, link, clock
         self._slice = Slice(
             store,
             name=name,
@@ -74,13 +74,13 @@ class Shard:
             scope=scope,
             bucket_of_host=bucket_of_host,
         )
-        self._abroad = Abroad(name, line, self._lasts_s, lambda: self._grant_until - self._clock.now())
+        self._remote_turns = RemoteTurns(name, link, self._lasts_s, lambda: self._grant_until - self._clock.now())
         self.crawler = wiring.make_crawler(
             config,
             self._slice,
             clock=clock,
             transport=HttpTransport(config.fetch, clock, permit=self._permit),
-            borders=self._abroad,
+            host_owners=self._remote_turns,
             allotted=True,
             outlets=Outlets(self._slice, [], clock),
             sweeps=False,
@@ -94,30 +94,30 @@ class Shard:
         self._spend = 0.0
         self._trouble = ""
         self._exchange = Exchange()
-        self._surveying = Sparing(SURVEYS, LONGEST_S)
+        self._surveying = BackgroundShare(SURVEYS, LONGEST_S)
         self._surveyed, self._surveyed_at, self._survey_at = Survey(), math.nan, -math.inf
         self._told = ThreadPoolExecutor(1, thread_name_prefix="line")
         self._kept = ThreadPoolExecutor(1, thread_name_prefix="leases")
         self._log = structlog.get_logger("recrawl.fleet").bind(shard=name)
 
-    # -- life
+    # -- start and end
 
     async def run(self) -> None:
         """Crawl what is this shard's until told to stop."""
-        duties = [asyncio.create_task(self._keep_for_ever()), asyncio.create_task(self._talk_for_ever())]
+        loops = [asyncio.create_task(self._keep_leases()), asyncio.create_task(self._report_for_ever())]
         crawling = asyncio.create_task(self.crawler.run())
         try:
-            ended, _ = await asyncio.wait([crawling, *duties], return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait([crawling, *loops], return_when=asyncio.FIRST_COMPLETED)
             self.crawler.stop()
             await crawling
             for each in ended:
                 each.result()
         finally:
-            for duty in duties:
-                duty.cancel()
-            await asyncio.gather(*duties, return_exceptions=True)
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
             await self._hand_in()
-            self._abroad.close()
+            self._remote_turns.close()
             self._told.shutdown(wait=False, cancel_futures=True)
             self._kept.shutdown(wait=False, cancel_futures=True)
 
@@ -152,15 +152,15 @@ class Shard:
 
     async def lend(self, url: str, loan: str, delay_s: float) -> Turn:
         """The turn of a host of ours."""
-        return await self.crawler.courier.lend(url, loan, delay_s)
+        return await self.crawler.fetcher.lender.lend(url, loan, delay_s)
 
-    def returned(self, url: str, loan: str, said: Said) -> None:
+    def returned(self, url: str, loan: str, report: TurnReport) -> None:
         """It comes back."""
-        self.crawler.courier.returned(url, loan, said)
+        self.crawler.fetcher.lender.returned(url, loan, report)
 
     # -- leases
 
-    async def _keep_for_ever(self) -> None:
+    async def _keep_leases(self) -> None:
         while True:
             try:
                 await self._keep()
@@ -189,7 +189,7 @@ class Shard:
             await self._with_leases(lambda: self._slice.acquire(missing))
         if surplus:
             self._slice.retire(surplus)
-        self._abroad.members(self._members)
+        self._remote_turns.members(self._members)
         if surplus or self._followed != self._slice.held:
             await self._follow()
             self._put_in_force()
@@ -211,28 +211,28 @@ class Shard:
 
     async def _hand_over(self) -> None:
         """Let go of what is another's once no visit to it is under way: of its own sources, of others that redirects
-        led there, or of neighbours who have its turn."""
+        led there, or of other shards that have its turn."""
         if not self._slice.retiring:
             return
         busy = {self._slice.bucket_of(source) for source in self.crawler.under_way()}
-        asked = {bucket_of_host(key) for key in self.crawler.courier.in_use()}
+        asked = {bucket_of_host(key) for key in self.crawler.fetcher.in_use()}
         free = self._slice.retiring - busy - asked
         if free:
             await self._with_leases(lambda: self._slice.let_go(free))
 
-    # -- talking
+    # -- reporting
 
-    async def _talk_for_ever(self) -> None:
+    async def _report_for_ever(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             sent = self._clock.now()
             report = msgspec.msgpack.encode(self._report(sent))
-            answer = await loop.run_in_executor(self._told, self._line.tell, report)
+            answer = await loop.run_in_executor(self._told, self._link.tell, report)
             if answer:
-                self._heed(msgspec.msgpack.decode(answer, type=Grant), sent)
+                self._apply_grant(msgspec.msgpack.decode(answer, type=Grant), sent)
             await self._clock.sleep(max(sent + TALK_S - self._clock.now(), 0.0))
 
-    def _heed(self, grant: Grant, sent: float) -> None:
+    def _apply_grant(self, grant: Grant, sent: float) -> None:
         """Put a grant in force, unless a later coordinator was heard of already."""
         if (grant.leader, grant.number) < (self._grant.leader, self._grant.number):
             return
@@ -259,14 +259,14 @@ class Shard:
         self.crawler.allot(self._grant.rate, self._grant.burst, until)
 
     def _report(self, now: float) -> Report:
-        crawler, grant, tally = self.crawler, self._grant, self.crawler.tally
+        crawler, grant, stats = self.crawler, self._grant, self.crawler.stats
         left = self._grant_until - now
         self._count_spend(now)
         survey = self._survey(now)
         newcomers = survey.newcomers or (0 if survey.sources else len(crawler.under_way()))
         return Report(
             shard=self.name,
-            life=self.life,
+            incarnation=self.incarnation,
             node=socket.gethostname(),
             pid=os.getpid(),
             leader=grant.leader,
@@ -278,23 +278,23 @@ class Shard:
             demand=survey.demand,
             slope=survey.slope,
             price=self._surveyed_at,
-            own_price=crawler.price,
+            own_price=crawler.decider.policy.price,
             backlog=survey.backlog,
             newcomers=newcomers,
             siblings=survey.siblings,
-            dearest=crawler.dearest,
+            dearest=crawler.decider.dearest,
             sources=survey.sources + newcomers,
-            hosts=crawler.hosts,
+            hosts=len(crawler.decider.hosts),
             buckets=len(self._slice.held),
-            spent=crawler.purse.spent,
-            requests=tally.requests,
-            crawls=tally.crawls,
-            new=tally.new,
-            changed=tally.changed,
-            failed=tally.failed,
-            captured=tally.captured,
+            spent=crawler.request_budget.spent,
+            requests=stats.requests,
+            crawls=stats.crawls,
+            new=stats.new,
+            changed=stats.changed,
+            failed=stats.failed,
+            captured=stats.captured,
             trouble=self._why_nothing(left),
-            roll=roll_of(self._members),
+            membership=membership_of(self._members),
             summary=b"" if crawler.pooling is None else self._exchange.word(crawler.pooling, now),
         )
 
@@ -302,24 +302,27 @@ class Shard:
         """What the sources would spend at the fleet's price; of many, what they would have a few seconds ago."""
         if now >= self._survey_at or math.isnan(self._surveyed_at):
             price = self._grant.price
-            self._surveyed, self._surveyed_at = self._surveying.do(lambda: self.crawler.survey(price, now)), price
+            self._surveyed, self._surveyed_at = (
+                self._surveying.do(lambda: self.crawler.decider.survey(price, now)),
+                price,
+            )
             self._survey_at = now + self._surveying.rest_s - 0.5 * TALK_S
             return self._surveyed
-        count, known = self.crawler.survey(math.nan, now), self._surveyed
+        count, known = self.crawler.decider.survey(math.nan, now), self._surveyed
         return replace(known, newcomers=count.newcomers, siblings=count.siblings, sources=count.sources)
 
     def _count_spend(self, now: float) -> None:
         """Tokens per second, smoothed over a few reports."""
-        (before, paid), spent = self._paid, self.crawler.purse.spent
+        (before, paid), spent = self._paid, self.crawler.request_budget.spent
         if now > before:
             self._spend += 0.3 * ((spent - paid) / (now - before) - self._spend)
             self._paid = (now, spent)
 
     def _able(self) -> float:
         """What could be spent: anything, unless tokens lie about unspent. Those for half a crawl do not."""
-        purse = self.crawler.purse
-        much = max(FULL * purse.burst, min(self.crawler.dearest, purse.burst))
-        unspent = purse.burst > 0.0 and purse.available() >= much
+        request_budget = self.crawler.request_budget
+        much = max(FULL * request_budget.burst, min(self.crawler.decider.dearest, request_budget.burst))
+        unspent = request_budget.burst > 0.0 and request_budget.available() >= much
         return ABLE_MORE * self._spend if unspent else math.inf
 
     def _why_nothing(self, left: float) -> str:
@@ -328,4 +331,4 @@ class Shard:
         if self._slice.held and self._slice.until <= self._clock.now():
             return self._trouble or "the leases have run out"
         self._trouble = ""
-        return self.crawler.tally.trouble
+        return self.crawler.stats.trouble

@@ -1,11 +1,11 @@
 """Settings: one `recrawl.toml`, read whole or refused with the line that is wrong.
 
 An empty file, or none, is a valid one. `settings` holds the structs, `loading` reads a file into them, `checks` has the
-rules, `words` says in one sentence what each setting is for.
+rules, `setting_descriptions` says in one sentence what each setting is for.
 """
 
 from recrawl.config.loading import load
-from recrawl.config.quiet import QuietHours, active_from, quiet_until
+from recrawl.config.quiet_hours import QuietHours, active_from, quiet_until
 from recrawl.config.settings import (
     Config,
     Discovery,
@@ -19,13 +19,11 @@ from recrawl.config.settings import (
     Scope,
     Web,
 )
-from recrawl.config.source_options import Defaults, Effective, SourceOptions, TagSettings, effective
+from recrawl.config.source_options import SourceOptions, TagSettings
 
 __all__ = [
     "Config",
-    "Defaults",
     "Discovery",
-    "Effective",
     "Fetching",
     "HintSwitches",
     "ObjectiveName",
@@ -39,7 +37,6 @@ __all__ = [
     "TagSettings",
     "Web",
     "active_from",
-    "effective",
     "load",
     "quiet_until",
 ]

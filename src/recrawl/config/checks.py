@@ -10,7 +10,7 @@ from typing import Any
 
 from recrawl.config.live_policies import live_policy
 from recrawl.config.option_rules import OPTIONS
-from recrawl.config.quiet import QuietHours
+from recrawl.config.quiet_hours import QuietHours
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
 from recrawl.errors import ParameterError

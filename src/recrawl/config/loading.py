@@ -16,10 +16,10 @@ import msgspec
 
 from recrawl.arguments import meant
 from recrawl.config.checks import NUMBERS_ALLOWED, RULES, TAG_NUMBERS_ALLOWED, check
-from recrawl.config.lines import lines_of
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
 from recrawl.config.source_options import TagSettings
+from recrawl.config.toml_lines import lines_of
 from recrawl.errors import ConfigError, ParameterError
 
 DEFAULT_FILE = Path("recrawl.toml")
@@ -157,7 +157,7 @@ def _misplaced(
 
 def _meant(key: str, table: str, here: list[str]) -> str:
     """A guess: a similar name here, or the same name in another table."""
-    from recrawl.config.words import WORDS
+    from recrawl.config.setting_descriptions import WORDS
 
     elsewhere = [name for name in WORDS if name.rpartition(".")[2] == key.rpartition(".")[2]]
     close = [table + near for near in get_close_matches(key.lower().replace("-", "_"), here, n=1)]

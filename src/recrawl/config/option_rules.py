@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from recrawl.config.quiet import QuietHours
+from recrawl.config.quiet_hours import QuietHours
 from recrawl.errors import ParameterError
 from recrawl.units import parse_duration
 

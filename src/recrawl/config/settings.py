@@ -11,12 +11,20 @@ from typing import Literal
 import msgspec
 
 from recrawl.config.live_policies import LEARNED
-from recrawl.config.quiet import QuietHours
+from recrawl.config.quiet_hours import QuietHours
 from recrawl.config.source_options import TagSettings
 from recrawl.units import parse_duration, parse_rate, parse_size
 
 Scope = Literal["url", "host", "domain"]
 ObjectiveName = Literal["ephemeral", "freshness", "discovery", "changes"]
+HALF_LIFE, MAX_AGE = "12h", "30d"
+HALF_LIFE_S, MAX_AGE_S = parse_duration("half_life", HALF_LIFE), parse_duration("max_age", MAX_AGE)
+"""What counts where nobody says anything else."""
+
+
+def usual_burst(per_second: float) -> float:
+    """How many requests may be saved up where nobody says: what one second brings, and at least 1."""
+    return max(1.0, per_second)
 
 
 class Fetching(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -53,7 +61,7 @@ class Fetching(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Politeness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[politeness]`: what is spared the hosts. `scope` is what one delay and one hold are shared by."""
+    """`[politeness]`: how hosts are treated. All URLs of one `scope` share one delay and one hold."""
 
     scope: Scope = "host"
     delay: str = "1s"
@@ -91,7 +99,7 @@ class Politeness(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class HintSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[hints]`: which of the publisher's own words count."""
+    """`[hints]`: which publishers' hints count."""
 
     ttl: bool = True
     skip_hours: bool = True
@@ -156,7 +164,7 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class Outlets(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[outlets]`: where what is found goes. The webhook's secret is read from the environment variable named."""
+    """`[outlets]`: where items and changes are sent. The named environment variable has the secret of the webhook."""
 
     events: str = ""
     webhook: str = ""
@@ -186,8 +194,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     burst: str = ""
     policy: str = LEARNED
     objective: ObjectiveName = "ephemeral"
-    half_life: str = "12h"
-    max_age: str = "30d"
+    half_life: str = HALF_LIFE
+    max_age: str = MAX_AGE
     cold_start: float = 0.0
     fetch: Fetching = Fetching()
     politeness: Politeness = Politeness()
@@ -211,8 +219,12 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def burst_requests(self) -> float:
-        """How many requests may be saved up; where none is given, what one second brings, and at least 1."""
-        return float(self.burst) if self.burst else max(1.0, self.budget_per_s)
+        """How many requests may be saved up."""
+        return self.burst_at(self.budget_per_s)
+
+    def burst_at(self, per_second: float) -> float:
+        """The same at another budget."""
+        return float(self.burst) if self.burst else usual_burst(per_second)
 
     @property
     def half_life_s(self) -> float:

@@ -12,57 +12,12 @@ from typing import Any, Literal
 import msgspec
 
 from recrawl.redaction import without_credentials
-from recrawl.store.base import Event, Item, Source, Version
+from recrawl.store.records import Event, Item, Source, Version
 
 SCHEMA_VERSION = 1
 """Grows when a field changes its meaning or goes away; new fields may come at any time."""
 
 Happening = Literal["moved", "retired"]
-
-
-class _Origin(msgspec.Struct, frozen=True):
-    """The source, as far as a reader needs it; never its headers."""
-
-    id: int
-    url: str
-    title: str
-    tags: tuple[str, ...]
-
-
-class _Found(msgspec.Struct, frozen=True):
-    title: str
-    link: str
-    summary: str
-    published: float | None
-    first_seen: float
-
-
-class _ItemBody(msgspec.Struct, frozen=True, tag_field="type", tag="item"):
-    v: int
-    id: str
-    at: float
-    source: _Origin
-    worth: float
-    item: _Found
-
-
-class _ChangeBody(msgspec.Struct, frozen=True, tag_field="type", tag="change"):
-    v: int
-    id: str
-    at: float
-    source: _Origin
-    worth: float
-    digest: str
-    diff: str
-
-
-class _SourceBody(msgspec.Struct, frozen=True, tag_field="type", tag="source"):
-    v: int
-    id: str
-    at: float
-    source: _Origin
-    what: str
-    note: str
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,23 +47,25 @@ def item_event(source: Source, item: Item, worth: float, now: float) -> Event:
     >>> msgspec.json.decode(event.body)["id"]
     'item:7:ffffffffffffffff'
     """
-    found = _Found(item.title, item.link, item.summary, item.published, item.first_seen)
-    id = f"item:{source.id}:{item.key & 0xFFFF_FFFF_FFFF_FFFF:016x}"
-    return _event(_ItemBody(SCHEMA_VERSION, id, now, _origin(source), worth, found), now)
+    found = {
+        "title": item.title,
+        "link": item.link,
+        "summary": item.summary,
+        "published": item.published,
+        "first_seen": item.first_seen,
+    }
+    return _event("item", f"{item.key & 0xFFFF_FFFF_FFFF_FFFF:016x}", source, now, worth=worth, item=found)
 
 
 def change_event(source: Source, version: Version, worth: float, now: float) -> Event:
     """A page changed: the diff of its text, and the digest of the new one. A page that changes back changes again."""
-    id = f"change:{source.id}:{_milliseconds(now)}"
-    body = _ChangeBody(SCHEMA_VERSION, id, now, _origin(source), worth, version.digest, version.diff)
-    return _event(body, now)
+    return _event("change", f"{_milliseconds(now)}", source, now, worth=worth, digest=version.digest, diff=version.diff)
 
 
 def source_event(source: Source, what: Happening, now: float) -> Event:
     """A source moved to another address, or is gone; `source` as it is from now on, its note saying why."""
-    id = f"source:{source.id}:{what}:{_milliseconds(now)}"
-    note = without_credentials(source.note)
-    return _event(_SourceBody(SCHEMA_VERSION, id, now, _origin(source), what, note), now)
+    name, note = f"{what}:{_milliseconds(now)}", without_credentials(source.note)
+    return _event("source", name, source, now, what=what, note=note)
 
 
 def heading(event: Event) -> Heading:
@@ -123,19 +80,20 @@ def heading(event: Event) -> Heading:
     )
 
 
-def _origin(source: Source) -> _Origin:
-    return _Origin(source.id, without_credentials(source.url), source.title, source.tags)
-
-
 def _milliseconds(now: float) -> int:
     return round(now * 1000.0)
 
 
-def _event(body: msgspec.Struct, now: float) -> Event:
+def _event(type: str, name: str, source: Source, now: float, **more: object) -> Event:
+    """An event of a source; of the source as far as a reader needs it, never its headers."""
+    url = without_credentials(source.url)
+    origin = {"id": source.id, "url": url, "title": source.title, "tags": source.tags}
+    id = f"{type}:{source.id}:{name}"
+    body = {"type": type, "v": SCHEMA_VERSION, "id": id, "at": now, "source": origin, **more}
     try:
         return Event(at=now, body=_encoder.encode(body))
     except UnicodeEncodeError:  # half a surrogate pair: text from the web may hold one
-        return Event(at=now, body=_encoder.encode(_encodable(msgspec.to_builtins(body))))
+        return Event(at=now, body=_encoder.encode(_encodable(body)))
 
 
 def _encodable(value: Any) -> Any:

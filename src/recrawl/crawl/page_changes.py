@@ -2,20 +2,25 @@
 
 Digests tell, if they were made by the same rule. If not (its owner wants something else compared, or this version of
 recrawl compares otherwise), this visit is a new baseline and no change; unless the text kept of the page, where it is
-of the same part and whole, tells after all.
+of the same part and whole, tells after all. Lines that only came or only went may have been read otherwise: of a main
+text, a line that became another is what proves a change.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from recrawl.crawl.diffs import difference
-from recrawl.crawl.digests import has_the_view_of, relation
-from recrawl.crawl.findings import Findings
-from recrawl.crawl.intents import Visit
-from recrawl.crawl.pages import is_whole, says_the_same
-from recrawl.store.base import Store, Version
+from recrawl.crawl.reading.diffs import difference, tells_sizes
+from recrawl.crawl.reading.digests import has_the_view_of, relation
+from recrawl.crawl.reading.findings import Findings
+from recrawl.crawl.reading.pages import is_whole, says_the_same
+from recrawl.crawl.visits import Visit
+from recrawl.store.records import Version
+from recrawl.store.roles import Items
+
+_REPLACED = re.compile(r"^-.*\n\+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +47,27 @@ def judged(visit: Visit, findings: Findings) -> Verdict:
         return Verdict(changed=related == "differs" or visit.kept_text == "changed")
     if has_the_view_of(before, findings.digest):
         return Verdict(baseline="now compared by the rules of a newer version")
-    return Verdict(baseline=f"now compared by {visit.counts.words}")
+    return Verdict(baseline=f"now compared by {visit.intent.counts.words}")
 
 
-def compare_with_kept(store: Store, visit: Visit) -> None:
-    """Note on a visit how a page differs from the state that is kept of it."""
-    before, findings = visit.intent.progress.digest, visit.findings
-    if findings is None or findings.kind != "page" or not before:
-        return
+def compared_with_kept(store: Items, visit: Visit, findings: Findings) -> Visit:
+    """A visit with how a page that was visited before differs from the state that is kept of it."""
+    before = visit.intent.progress.digest
     related = relation(before, findings.digest)
     if related == "same":
-        return
+        return visit
     kept = next(iter(store.versions(visit.intent.source.id, limit=1)), None)
+    diff = difference(kept.text if kept else "", findings.text)
+    told: Literal["", "same", "changed"] = ""
     if related == "another rule" and kept is not None and has_the_view_of(before, findings.digest):
-        visit.kept_text = _told_by(kept, visit, findings)
-    visit.diff = difference(kept.text if kept else "", findings.text)
+        told = _told_by(kept, visit, findings, diff)
+    return replace(visit, kept_text=told, diff=diff)
 
 
-def _told_by(kept: Version, visit: Visit, findings: Findings) -> Literal["", "same", "changed"]:
+def _told_by(kept: Version, visit: Visit, findings: Findings, diff: str) -> Literal["", "same", "changed"]:
     if not is_whole(kept.text) or not is_whole(findings.text):
         return ""
-    same = says_the_same(kept.text, kept.at, findings.text, visit.at, visit.counts.ignore_noise)
-    return "same" if same else "changed"
+    counts = visit.intent.counts
+    if says_the_same(kept.text, kept.at, findings.text, visit.at, counts.ignore_noise):
+        return "same"
+    return "changed" if counts.select or tells_sizes(diff) or _REPLACED.search(diff) else ""

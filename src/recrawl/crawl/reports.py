@@ -1,7 +1,7 @@
-"""From what somebody else's fetcher reports to everything it leads to: the counterpart of `settling` for keys.
+"""From what somebody else's fetcher reports to everything it leads to: the counterpart of `visit_outcome` for keys.
 
-Pure: an intent, a report and the terms in, a :class:`~recrawl.crawl.settled.Settled` out. What a document listed is
-compared with what it listed last time, so that whoever fetches need not remember anything.
+Pure: an intent, a report and the rules in, a :class:`~recrawl.crawl.visits.VisitOutcome` out. What a document listed
+is compared with what it listed last time, so that whoever fetches need not remember anything.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 import msgspec
 
 from recrawl.arguments import flag, moment, number, several, shown, text, whole
-from recrawl.crawl import causes
-from recrawl.crawl.digests import relation
+from recrawl.crawl import hold_causes
 from recrawl.crawl.events import source_event
-from recrawl.crawl.intents import Intent, Terms
-from recrawl.crawl.item_dates import believed, telling
-from recrawl.crawl.settled import Lesson, Settled, blind_worth, dated_worth
-from recrawl.crawl.settling import REFUSED_S
-from recrawl.crawl.validators import usable
+from recrawl.crawl.failures import back_off_until
+from recrawl.crawl.fetching.transport import usable_validator
+from recrawl.crawl.own_holds import own_hold
+from recrawl.crawl.reading.digests import relation
+from recrawl.crawl.reading.items import believed, telling
+from recrawl.crawl.visits import CrawlRules, Intent, VisitOutcome
 from recrawl.errors import ParameterError
 from recrawl.learning.censoring import missed_items
-from recrawl.store.base import Crawl, Outcome, Progress, Settlement, item_key, keys_in, packed
+from recrawl.store.records import Crawl, Outcome, Progress, item_key, keys_in, packed
 from recrawl.units import parse_duration
 
 TIMES = "a list of times, each in Unix seconds or a datetime"
@@ -172,60 +172,59 @@ class _News:
         return len(self.dated) + self.blind
 
 
-def settle_report(intent: Intent, report: Report, now: float, terms: Terms) -> Settled:
+def outcome_of_report(intent: Intent, report: Report, now: float, rules: CrawlRules) -> VisitOutcome:
     """A fetch that brought an answer."""
-    before, options = intent.progress, intent.options
+    before = intent.progress
     first = before.last is None
     news = _news(before, report, now)
-    half_life, captured = options.half_life or terms.half_life_s, 0.0
+    captured = 0.0
     if before.last is not None:
-        captured = dated_worth(options.importance, now, news.dated, half_life, terms.ephemeral)
-        captured += news.blind * blind_worth(options.importance, now - before.last, half_life, terms.ephemeral)
-    if news.items:
-        lesson = Lesson("items", published=news.dated, new=news.blind + news.missed)
-    else:
-        lesson = Lesson("page", changed=news.changed)
+        captured = intent.worth(news.dated, now, rules.ephemeral)
+        captured += news.blind * intent.mean_worth(now - before.last, rules.ephemeral)
     outcome: Outcome = "first" if first else "unchanged" if not news.count else "new" if news.items else "changed"
     crawl = _crawl(intent, now, outcome, report.answer, new=news.count, captured=captured, censored=news.censored)
-    until = now + max(terms.min_interval_s, options.interval or 0.0, report.hold_s or 0.0)
-    return Settled(Settlement(crawl=crawl, progress=_progress(before, report, news, captured, now)), lesson, until)
+    asked_until = now + (report.hold_s or 0.0)
+    return VisitOutcome(
+        kind="items" if news.items else "page",
+        crawl=crawl,
+        progress=_progress(before, report, news, captured, now),
+        published=news.dated,
+        new=news.blind + news.missed if news.items else 0,
+        changed=news.changed,
+        hold_until=own_hold(now, rules.min_interval_s, intent.options.interval, asked_until).until,
+    )
 
 
-def settle_failure(intent: Intent, failure: Failure, now: float, terms: Terms, host_held_until: float = 0.0) -> Settled:
-    """A fetch that brought nothing.
-
-    If its host is held, its back-off begins when that ends: others go first. Where there are none, it is asked then.
-    """
-    before, gone = intent.progress, None
+def outcome_of_failure(
+    intent: Intent, failure: Failure, now: float, rules: CrawlRules, host_held_until: float = 0.0
+) -> VisitOutcome:
+    """A fetch that brought nothing."""
+    before = intent.progress
     failures = before.failures + 1
-    first_wait, longest = terms.backoff_s, terms.max_backoff_s
-    if failure.refused:
-        first_wait, longest = REFUSED_S, max(longest, REFUSED_S)
-    back_off = min(first_wait * 2.0 ** min(failures - 1, 40), longest)
-    until = max(now, host_held_until) + max(back_off, terms.min_interval_s)
-    if intent.alone and host_held_until > now:
-        until = max(host_held_until, now + terms.min_interval_s)
     if failure.hold_s is not None:
         until = now + failure.hold_s
+    else:
+        until = back_off_until(
+            now, failures, rules, refused=failure.refused, host_held_until=host_held_until, alone=intent.alone
+        )
     progress = msgspec.structs.replace(
         before, failures=failures, held_until=until, held_by=failure.error, held_cause=_cause(failure), held_under=""
     )
     crawl = _crawl(intent, now, "refused" if failure.refused else "failed", failure.answer, error=failure.error)
-    settlement = Settlement(crawl=crawl, progress=progress)
+    outcome = VisitOutcome(kind="failed", crawl=crawl, progress=progress, hold_until=until)
     if failure.gone:
         gone = msgspec.structs.replace(intent.source, state="retired", note=failure.error)
-        settlement.source, settlement.events = gone, [source_event(gone, "retired", now)]
-        causes.clear(progress)
-        until = math.inf
-    return Settled(settlement, Lesson("failed"), until)
+        outcome.source, outcome.events, outcome.hold_until = gone, [source_event(gone, "retired", now)], math.inf
+        progress.clear_hold()
+    return outcome
 
 
 def _cause(failure: Failure) -> str:
     if failure.refused:
         return "robots"
     if failure.hold_s is not None:
-        return causes.RETRY_AFTER
-    return causes.STATUS if failure.answer.status else causes.UNREADABLE
+        return hold_causes.RETRY_AFTER
+    return hold_causes.STATUS if failure.answer.status else hold_causes.UNREADABLE
 
 
 def _news(before: Progress, report: Report, now: float) -> _News:
@@ -278,39 +277,16 @@ def _progress(before: Progress, report: Report, news: _News, captured: float, no
         failures=0,
         held_until=0.0 if hold is None else now + hold,
         held_by="" if hold is None else "asked to wait",
-        held_cause="" if hold is None else causes.RETRY_AFTER,
+        held_cause="" if hold is None else hold_causes.RETRY_AFTER,
         held_under="",
-        etag=usable(answer.etag or (before.etag if kept else "")),
-        modified=usable(answer.modified or (before.modified if kept else "")),
+        etag=usable_validator(answer.etag or (before.etag if kept else "")),
+        modified=usable_validator(answer.modified or (before.modified if kept else "")),
         digest=report.digest or before.digest,
         listing=news.listing if news.items else before.listing,
         captured=before.captured + captured,
     )
 
 
-def _crawl(
-    intent: Intent,
-    now: float,
-    outcome: Outcome,
-    answer: Answer,
-    *,
-    new: int = 0,
-    captured: float = 0.0,
-    censored: bool = False,
-    error: str = "",
-) -> Crawl:
-    return Crawl(
-        source=intent.source.id,
-        at=now,
-        outcome=outcome,
-        status=answer.status,
-        requests=answer.requests,
-        size=answer.size,
-        elapsed_s=answer.elapsed_s,
-        new=new,
-        censored=censored,
-        captured=captured,
-        index=intent.index,
-        price=intent.price,
-        error=error,
-    )
+def _crawl(intent: Intent, now: float, outcome: Outcome, answer: Answer, **more: Any) -> Crawl:
+    said = {name: getattr(answer, name) for name in ("status", "requests", "size", "elapsed_s")}
+    return intent.crawl(now, outcome, **said, **more)

@@ -1,4 +1,8 @@
-"""What is known of every source, by the policy's number, in little room.
+"""What is known of every source, by the policy's number, in little room; and who is being visited.
+
+The policy counts sources from 0 without gaps, the store gives them ids: this is where the two numberings meet. Numbers
+are never used twice. A source that leaves takes all that is kept here with it, but its number stays taken in the
+policy's arrays: about a kilobyte for every source that has ever come, until the program is started anew.
 
 As objects, a line of the catalogue and its progress take a kilobyte, and nearly all of them are asleep at any time. So
 each is kept as a few bytes, only what differs from the usual, and made into a record when one is asked for: what comes
@@ -9,15 +13,15 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import compress
 from operator import attrgetter, ne
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from recrawl.store.base import Progress, Source
-from recrawl.store.sqlite.rows import mended
+from recrawl.store.records import Progress, Source
+from recrawl.store.rows import mended
 
 R = TypeVar("R", bound=msgspec.Struct)
 USUAL = b"\x80"
@@ -79,15 +83,17 @@ class Roster:
     """The sources of a catalogue, and what is left of those that went."""
 
     def __init__(self) -> None:
-        self._lines = Packing(Source, without=("id", "url"))
-        self._ways = Packing(Progress, without=("source", *SCHEDULE))
-        self._packed_lines: list[bytes] = []
-        self._packed_ways: list[bytes] = []
+        self._source_packing = Packing(Source, without=("id", "url"))
+        self._progress_packing = Packing(Progress, without=("source", *SCHEDULE))
+        self._packed_sources: list[bytes] = []
+        self._packed_progress: list[bytes] = []
         self._urls: list[str] = []
         self._ids, self._last, self._held = array("q"), array("d"), array("d")
         self._active = bytearray()
         self._number: dict[int, int] = {}
         self._by_url: dict[str, int] = {}
+        self.in_flight: set[int] = set()
+        """Those being visited: chosen, and neither committed nor given back."""
 
     def __len__(self) -> int:
         """How many are in the catalogue."""
@@ -98,11 +104,11 @@ class Roster:
         """The number the next one will have."""
         return len(self._ids)
 
-    def enter(self, source: Source) -> int:
-        """Take one in that was never tried; its number."""
+    def add(self, source: Source) -> int:
+        """Add one that was never tried; its number."""
         number = len(self._ids)
-        self._packed_lines.append(USUAL)
-        self._packed_ways.append(USUAL)
+        self._packed_sources.append(USUAL)
+        self._packed_progress.append(USUAL)
         self._urls.append("")
         self._ids.append(source.id)
         self._last.append(math.nan)
@@ -114,16 +120,24 @@ class Roster:
         self._write(number, source, url)
         return number
 
-    def leave(self, number: int) -> None:
-        """One is no longer in the catalogue; what is known of it stays until it is buried."""
+    def remove(self, number: int) -> None:
+        """One is no longer in the catalogue; all of it is forgotten once no visit to it is under way."""
         self._number.pop(self._ids[number], None)
         if self._by_url.get(self._urls[number]) == number:
             del self._by_url[self._urls[number]]
+        if number not in self.in_flight:
+            self._forget(number)
 
-    def bury(self, number: int) -> None:
-        """Forget all of one that left."""
+    def end_visits(self, numbers: Iterable[int]) -> None:
+        """Visits are over, or not made after all."""
+        for number in numbers:
+            self.in_flight.discard(number)
+            if number not in self:
+                self._forget(number)
+
+    def _forget(self, number: int) -> None:
         self._ids[number], self._urls[number], self._active[number] = 0, "", False
-        self._packed_lines[number] = self._packed_ways[number] = USUAL
+        self._packed_sources[number] = self._packed_progress[number] = USUAL
 
     # -- who
 
@@ -132,24 +146,40 @@ class Roster:
         """Those in the catalogue, by the store's id."""
         return self._number
 
+    def numbers_of(self, ids: Iterable[int]) -> list[int]:
+        """The numbers of those of these that are in the catalogue."""
+        return [self._number[id] for id in ids if id in self._number]
+
     @property
     def urls(self) -> Mapping[str, int]:
         """Those in the catalogue, by URL."""
         return self._by_url
 
-    def here(self, number: int) -> bool:
+    def __contains__(self, number: int) -> bool:
         """Whether it is in the catalogue."""
         return self._number.get(self._ids[number]) == number
+
+    def visited_ids(self) -> set[int]:
+        """The store's ids of those being visited."""
+        return {self._ids[number] for number in self.in_flight}
+
+    def count_active(self) -> int:
+        """How many are neither paused nor retired."""
+        return sum(map(self.active, self._number.values()))
+
+    def count_unfetched(self) -> int:
+        """How many of these were never fetched."""
+        return sum(math.isnan(self._last[n]) and self.active(n) for n in self._number.values())
 
     # -- what
 
     def source(self, number: int) -> Source:
         """A copy of its line in the catalogue."""
-        return self._lines.unpack(self._packed_lines[number], id=self._ids[number], url=self._urls[number])
+        return self._source_packing.unpack(self._packed_sources[number], id=self._ids[number], url=self._urls[number])
 
     def progress(self, number: int) -> Progress:
         """A copy of what crawling it has led to, but for the schedule."""
-        return self._ways.unpack(self._packed_ways[number], source=self._ids[number])
+        return self._progress_packing.unpack(self._packed_progress[number], source=self._ids[number])
 
     def url(self, number: int) -> str:
         """Its address."""
@@ -178,12 +208,12 @@ class Roster:
 
     def put_progress(self, number: int, progress: Progress) -> None:
         """A crawl has led to more; the schedule is not kept."""
-        self._packed_ways[number] = self._ways.pack(progress)
+        self._packed_progress[number] = self._progress_packing.pack(progress)
         self._last[number] = math.nan if progress.last is None else progress.last
         self._held[number] = progress.held_until
 
     def _write(self, number: int, source: Source, url: str) -> None:
-        self._packed_lines[number] = self._lines.pack(source)
+        self._packed_sources[number] = self._source_packing.pack(source)
         self._active[number] = source.state == "active"
         self._urls[number] = url
         self._by_url[url] = number

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import idna
 
-from recrawl.crawl import patience
+from recrawl.crawl.work_limit import slow_work
 from recrawl.errors import ParameterError
 
 LONGEST = 4096
@@ -232,7 +232,7 @@ def _canonical_host(name: str, given: str) -> str:
 @lru_cache(maxsize=512)
 def _in_ascii(name: str) -> str:
     """A host name in IDNA."""
-    patience.spend(len(name))
+    slow_work(len(name))
     return idna.encode(name, uts46=True).decode("ascii")
 
 

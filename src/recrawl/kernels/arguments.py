@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl.errors import ParameterError
-from recrawl.records import FloatArray
+from recrawl.records import FloatArray, checked
 
 
 def as_float(argument: str, value: npt.ArrayLike) -> FloatArray:
@@ -39,6 +39,28 @@ def aligned(arrays: dict[str, FloatArray]) -> tuple[list[FloatArray], tuple[int,
     for array in flat:
         array.setflags(write=False)  # a writable array is another type to the compiler: one compilation is enough
     return flat, shape
+
+
+def checked_sources(
+    value: npt.ArrayLike,
+    rate: npt.ArrayLike,
+    cost: npt.ArrayLike,
+    min_interval: npt.ArrayLike,
+    max_age: npt.ArrayLike,
+    age: npt.ArrayLike = 0.0,
+) -> list[FloatArray]:
+    """What a source is worth, costs and allows, one element each, in this order."""
+    flat, _ = aligned(
+        {
+            "value": checked("value", value, "finite and >= 0"),
+            "rate": checked("rate", rate, "finite and >= 0"),
+            "cost": checked("cost", cost, "finite and > 0", open_low=True),
+            "min_interval": checked("min_interval", min_interval, "finite and >= 0"),
+            "max_age": checked("max_age", max_age, "> 0 or inf", open_low=True),
+            "age": checked("age", age, ">= 0 or inf"),
+        }
+    )
+    return flat
 
 
 def shaped(out: FloatArray, shape: tuple[int, ...]) -> FloatArray | float:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from recrawl.kernels.arguments import aligned
+from recrawl.kernels.arguments import aligned, checked_sources
 from recrawl.kernels.continuous_index import age_at_price
 from recrawl.kernels.slotted_index import worth_after
 from recrawl.records import FloatArray, checked
@@ -133,15 +133,8 @@ def cadence(
     >>> round(price, 6), interval.round(6).tolist()
     (1.187988, [4.0, 4.0, inf])
     """
-    names = {
-        "value": checked("value", value, "finite and >= 0"),
-        "rate": checked("rate", rate, "finite and >= 0"),
-        "cost": checked("cost", cost, "finite and > 0", open_low=True),
-        "min_interval": checked("min_interval", min_interval, "finite and >= 0"),
-        "max_age": checked("max_age", max_age, "> 0 or inf", open_low=True),
-    }
+    values, rates, costs, shortest, longest, _ = checked_sources(value, rate, cost, min_interval, max_age)
     limit = float(checked("budget", budget, "finite and > 0", open_low=True))
-    (values, rates, costs, shortest, longest), _ = aligned(names)
 
     def intervals(price: float) -> FloatArray:
         ages = np.empty(len(values))

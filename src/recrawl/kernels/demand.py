@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from recrawl.kernels.arguments import aligned
+from recrawl.kernels.arguments import checked_sources
 from recrawl.kernels.continuous_index import age_at_price, ripening
 from recrawl.records import FloatArray, checked
 
@@ -118,16 +118,8 @@ def demand(
     >>> spent.round(3).tolist(), slope.round(3).tolist(), backlog
     ([0.25, 0.917], [-0.274, -0.459], 1.0)
     """
-    names = {
-        "value": checked("value", value, "finite and >= 0"),
-        "rate": checked("rate", rate, "finite and >= 0"),
-        "cost": checked("cost", cost, "finite and > 0", open_low=True),
-        "min_interval": checked("min_interval", min_interval, "finite and >= 0"),
-        "max_age": checked("max_age", max_age, "> 0 or inf", open_low=True),
-        "age": checked("age", age, ">= 0 or inf"),
-    }
+    values, rates, costs, shortest, longest, ages = checked_sources(value, rate, cost, min_interval, max_age, age)
     at = float(checked("price", price, "finite and >= 0"))
-    (values, rates, costs, shortest, longest, ages), _ = aligned(names)
     out, slope = np.empty(len(values)), np.empty(len(values))
     backlog = demands_at_price(at, values, rates, costs, shortest, longest, ages, ripening_table(), out, slope)
     return out, slope, float(backlog)

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from recrawl.kernels.likelihood import gamma_prior
+from recrawl.kernels.worth import remaining
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import Refits
 from recrawl.records import FloatArray, IntArray
@@ -45,7 +46,7 @@ class ArrivalBeliefs(Columns):
 
     def learn(self, ids: IntArray, count: FloatArray, exposure: FloatArray) -> bool:
         """New items over a time `exposure`; True if the prior was fitted anew."""
-        keep = 2.0 ** (-exposure / self.memory)
+        keep = remaining(exposure, self.memory)
         self.count[ids] = self.count[ids] * keep + count
         self.exposure[ids] = self.exposure[ids] * keep + exposure
         if not self.refits.due(len(ids), self.size):

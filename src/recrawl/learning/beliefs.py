@@ -7,9 +7,7 @@ sources that are of its kind, so that nobody takes room for what it is not.
 *Readers.* Where clicks are told of, the worth of a feed is multiplied by its appeal, and the decay of interest is the
 one clicks show where its owner gave none (:mod:`recrawl.learning.readership`). Without clicks neither has any effect.
 
-*Keeping.* A source's row is bytes of fixed layout: a version, the kind, the numbers of that kind, and, once anybody has
-clicked, those of its readers. What belongs to the whole catalogue (priors, pooled profiles) is kept apart, as plain
-numbers. Rows and laws of the layout before are read too (:mod:`recrawl.learning.layouts`).
+What is kept of it over a restart is the matter of :mod:`recrawl.learning.belief_rows`.
 """
 
 from __future__ import annotations
@@ -22,15 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl.kernels.rhythm_index import HOURS, WEEK
-from recrawl.learning import drift, layouts
-from recrawl.learning.collected import WorthModel
+from recrawl.kernels.worth import decay_of
+from recrawl.learning import drift
 from recrawl.learning.columns import Column, Columns
-from recrawl.learning.feeds import FeedModel
+from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.items import ItemModel
 from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Reason, Setting, Times
-from recrawl.learning.pages import PageModel
+from recrawl.learning.page_model import PageModel
 from recrawl.learning.rates import POINTS, UNIX_TIMES
 from recrawl.learning.readership import Clicked, Readership
+from recrawl.learning.worth_model import WorthModel
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
 UNKNOWN, FEEDS, PAGES, WORTH, ITEMS = range(5)
@@ -40,7 +39,7 @@ _MAKERS: dict[int, Callable[[Setting], BeliefModel]] = {
     WORTH: WorthModel,
     ITEMS: ItemModel,
 }
-_NAMES = {FEEDS: "feeds", PAGES: "pages", WORTH: "worth", ITEMS: "items"}
+NAMES = {FEEDS: "feeds", PAGES: "pages", WORTH: "worth", ITEMS: "items"}
 SUMMARIES = {"feeds": drift.SUMMARY + 2 * (HOURS + WEEK), "pages": POINTS}
 """What shards tell each other about, and how many numbers that takes."""
 
@@ -115,11 +114,11 @@ class CatalogueBeliefs(Columns):
         """Some sources were crawled at these times: those nothing is known of are taken for the kind met last."""
         unknown = self.kind[ids] == UNKNOWN
         if unknown.any():
-            rows, model = self._rows(self.latest, ids[unknown]), self.models[self.latest]
+            rows, model = self.rows_in(self.latest, ids[unknown]), self.models[self.latest]
             if isinstance(model, FeedModel):
                 model.looked_at(rows, last[unknown])
 
-    def _rows(self, kind: int, ids: IntArray) -> IntArray:
+    def rows_in(self, kind: int, ids: IntArray) -> IntArray:
         """The rows of some sources in the model of a kind, which they are of from now on."""
         strangers = ids[self.kind[ids] != kind]
         if len(strangers):
@@ -165,19 +164,19 @@ class CatalogueBeliefs(Columns):
 
     def agree(self, ids: IntArray) -> None:
         """Hand the terms of some sources to their models: decay of interest and what they are worth per cost."""
-        own = math.log(2.0) / self.half_life[ids]
+        own = decay_of(self.half_life[ids])
         for model, mine, rows in self._parts(ids):
             if model is self.models.get(FEEDS):
                 appeal, _, fading = self.readers.appeal(rows, own[mine])
                 model.agree(rows, fading, self.weight[ids[mine]] * appeal)
             else:
-                usual = math.log(2.0) / self.usual_half_life
+                usual = decay_of(self.usual_half_life)
                 model.agree(rows, np.where(np.isnan(own[mine]), usual, own[mine]), self.weight[ids[mine]])
 
     def appeal(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """What clicks have taught: interest in items compared with the catalogue's mean, and μ per time unit."""
-        appeal, own = np.ones(len(ids)), math.log(2.0) / self.half_life[ids]
-        fading = np.where(np.isnan(own), math.log(2.0) / self.usual_half_life, own)
+        appeal, own = np.ones(len(ids)), decay_of(self.half_life[ids])
+        fading = np.where(np.isnan(own), decay_of(self.usual_half_life), own)
         mine = self.kind[ids] == FEEDS
         if mine.any():
             appeal[mine], _, fading[mine] = self.readers.appeal(self.place[ids[mine]].astype(np.int64), own[mine])
@@ -190,7 +189,7 @@ class CatalogueBeliefs(Columns):
         kind = kind_of(visits, self.setting) or self.latest
         self.latest = kind
         ids = visits.ids
-        rows = self._rows(kind, ids)
+        rows = self.rows_in(kind, ids)
         model = self.models[kind]
         everybody = model.learn(visits.renumbered(rows), since, first)
         if isinstance(model, FeedModel) and (visits.published is not None or visits.new is not None):
@@ -242,7 +241,7 @@ class CatalogueBeliefs(Columns):
             out[mine] = model.ages(rows, price)
         return out
 
-    # -- looking
+    # -- queries
 
     def moments(self, ids: IntArray) -> Moments:
         """Mean and standard deviation of value, then of rate; NaN for sources nothing is known of."""
@@ -272,7 +271,7 @@ class CatalogueBeliefs(Columns):
         found = {}
         for kind, model in self.models.items():
             if isinstance(model, FeedModel | PageModel):
-                found[_NAMES[kind]] = model.summary()
+                found[NAMES[kind]] = model.summary()
         return found
 
     def adopt(self, others: dict[str, FloatArray]) -> None:
@@ -283,74 +282,17 @@ class CatalogueBeliefs(Columns):
 
     def _adopt(self, kind: int) -> None:
         model, others = self.models[kind], self.others
-        if _NAMES[kind] in others and isinstance(model, FeedModel | PageModel):
-            model.adopt(np.asarray(others[_NAMES[kind]], np.float64))
+        if NAMES[kind] in others and isinstance(model, FeedModel | PageModel):
+            model.adopt(np.asarray(others[NAMES[kind]], np.float64))
 
-    # -- keeping
+    # -- after a restart
 
-    def rows(self, ids: IntArray) -> list[bytes]:
-        """All that is known of some sources; empty for one never learned from."""
-        out = [b""] * len(ids)
-        for kind, model in self.models.items():
-            mine = np.flatnonzero(self.kind[ids] == kind)
-            if not len(mine):
-                continue
-            rows, head = self.place[ids[mine]].astype(np.int64), bytes((layouts.LAYOUT, kind))
-            for place, packed in zip(mine.tolist(), model.pack(rows), strict=True):
-                out[place] = head + packed
-            if kind == FEEDS and self.readers.heard:
-                read, size = self.readers.pack(rows).tobytes(), self.readers.layout.itemsize
-                for k, place in enumerate(mine.tolist()):
-                    out[place] += read[k * size : (k + 1) * size]
-        return out
-
-    def load_rows(self, ids: IntArray, rows: Sequence[bytes], last: FloatArray) -> BoolArray:
-        """Put rows back; which of them could be used. One of an unknown layout leaves its source unknown.
-
-        `last` is when each was last looked at.
-        """
-        used = np.array([len(row) == 0 for row in rows], dtype=bool)
-        told = [layouts.read(row, at) for row, at in zip(rows, last.tolist(), strict=True)]
-        for kind in (FEEDS, PAGES, WORTH, ITEMS):
-            some = [k for k, row in enumerate(told) if len(row) > 1 and row[0] == layouts.LAYOUT and row[1] == kind]
-            if not some:
-                continue
-            model, more = self.model(kind), self.readers.layout.itemsize if kind == FEEDS else 0
-            size = model.row_bytes + 2
-            mine = [k for k in some if len(told[k]) in (size, size + more)]
-            places = self._rows(kind, ids[mine])
-            model.unpack(places, [told[k][2:size] for k in mine])
-            if isinstance(model, FeedModel):
-                model.looked_at(places, last[mine])  # which has been mended where a clock was ahead
-            used[mine] = True
-            read = [k for k in mine if more and len(told[k]) == size + more]
-            packed = np.frombuffer(b"".join([told[k][size:] for k in read]), self.readers.layout)
-            self.readers.unpack(self.place[ids[read]].astype(np.int64), packed)
-        return used
-
-    def settle(self) -> None:
+    def recompute(self) -> None:
         """Bring everything in line with rows and common laws, after either was loaded."""
         for model in self.models.values():
-            model.settle()
+            model.recompute()
         if self.readers.heard:
             self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS))
-
-    def shared(self) -> dict[str, Any]:
-        """What belongs to no single source."""
-        laws = {_NAMES[kind]: model.shared() for kind, model in self.models.items()}
-        return laws | {"latest": self.latest, "readers": self.readers.shared()}
-
-    def load_shared(self, state: dict[str, Any]) -> None:
-        """Go on from `shared`."""
-        latest = int(state["latest"])
-        if latest not in _NAMES:
-            raise ValueError("sources of a kind nobody knows")
-        self.latest = latest
-        for kind, name in _NAMES.items():
-            if name in state:
-                self.model(kind).load_shared(state[name])
-        if "readers" in state:
-            self.readers.load_shared(state["readers"])
 
     def forget_laws(self) -> None:
         """What was loaded in part is not used: models that know no source yet begin anew."""

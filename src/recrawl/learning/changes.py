@@ -16,6 +16,7 @@ from numba import njit
 
 from recrawl.kernels.likelihood import add_change_evidence
 from recrawl.kernels.mixture_index import Numbers, condense
+from recrawl.kernels.worth import remaining
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.paths import Folders
 from recrawl.learning.rates import Refits, fit_prior, grid_quantile, normalised, pooled, rate_grid
@@ -37,7 +38,7 @@ def learn_changes(
     for k in range(len(ids)):
         i = ids[k]
         if memory < math.inf:
-            evidence[i] *= np.float32(2.0 ** (-gaps[k] / memory))
+            evidence[i] *= np.float32(remaining(gaps[k], memory))
         add_change_evidence(evidence[i], rates, gaps[k], changed[k])
 
 

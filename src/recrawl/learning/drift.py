@@ -167,12 +167,12 @@ class DriftingArrivals(Columns):
     def grow(self, count: int) -> None:
         """Room for new sources, about which only the prior is known."""
         super().grow(count)
-        self.settle(np.arange(self.size - count, self.size))
+        self.update_posterior(np.arange(self.size - count, self.size))
 
     def learn(self, rows: IntArray, count: FloatArray, exposure: FloatArray, gap: FloatArray) -> None:
         """New items over exposures > 0 and gaps."""
         learn_counts(rows, count, exposure, gap, self.memories, *self.prior, self.counts, self.exposures, self.record)
-        self.settle(rows)
+        self.update_posterior(rows)
 
     def summary(self) -> FloatArray:
         """What the common law is fitted to, summed over sources."""
@@ -200,13 +200,13 @@ class DriftingArrivals(Columns):
             narrow = min(float(shape), NARROWEST_SHAPE)
             self.prior = (narrow, narrow * float(rate / shape))
             self.common = (trust + 1.0) / (trust.sum() + len(self.common))
-        self.settle(np.arange(self.size))
+        self.update_posterior(np.arange(self.size))
 
     def mean(self, rows: IntArray) -> FloatArray:
         """Posterior mean of the arrival rate."""
         return self.shape[rows].astype(np.float64) / self.scale_rate[rows]
 
-    def settle(self, rows: IntArray) -> None:
+    def update_posterior(self, rows: IntArray) -> None:
         """Bring the law of some sources' rates in line with counts and prior."""
         _sum_up(
             rows,

@@ -18,6 +18,7 @@ When visits to a source always come at the same age, they fix u·f_r but not r; 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from numba import njit
 
 from recrawl.kernels.likelihood import filled, inflow_posterior
 from recrawl.kernels.mixture_index import Numbers, condense
+from recrawl.kernels.worth import remaining
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import ATOMS, Refits, fit_prior, rate_grid
 from recrawl.records import FloatArray, IntArray
@@ -72,21 +74,28 @@ def _dispersion_step(
     return min((amount - mean) ** 2 / max(variance, 1e-300), LARGEST_SURPRISE)
 
 
+class Evidence(NamedTuple):
+    """One row per source: what amounts say of each decay and their exposure, and N, φ and visits of all of them."""
+
+    fit: FloatArray
+    exposure: FloatArray
+    collected: FloatArray
+    dispersion: FloatArray
+    seen: FloatArray
+
+
 @njit(cache=True)
 def _absorb(
     i: int,
     weight: FloatArray,
     amount: float,
-    fit: FloatArray,
-    exposure: FloatArray,
-    collected: FloatArray,
-    dispersion: FloatArray,
-    seen: FloatArray,
+    sources: Evidence,
     inflow_rate: float,
     log_prior: FloatArray,
     keep: float,
 ) -> None:
     """Take in one amount of source i: first how surprising it was, then what it says."""
+    fit, exposure, collected, dispersion, seen = sources
     row, inflow = np.empty(len(log_prior)), np.empty(len(log_prior))
     if amount > 0.0 and collected[i] == 0.0:
         dispersion[i] = amount
@@ -111,11 +120,7 @@ def _absorb_gaps(
     amounts: FloatArray,
     memory: FloatArray,
     rates: FloatArray,
-    fit: FloatArray,
-    exposure: FloatArray,
-    collected: FloatArray,
-    dispersion: FloatArray,
-    seen: FloatArray,
+    sources: Evidence,
     inflow_rate: float,
     log_prior: FloatArray,
 ) -> None:
@@ -123,29 +128,14 @@ def _absorb_gaps(
     weight = np.empty(len(rates))
     for k in range(len(ids)):
         fill_gap(rates, gaps[k], weight)
-        _absorb(
-            ids[k],
-            weight,
-            amounts[k],
-            fit,
-            exposure,
-            collected,
-            dispersion,
-            seen,
-            inflow_rate,
-            log_prior,
-            memory[k],
-        )
+        _absorb(ids[k], weight, amounts[k], sources, inflow_rate, log_prior, memory[k])
 
 
 @njit(cache=True)
 def _condense(
     ids: IntArray,
     rates: FloatArray,
-    fit: FloatArray,
-    exposure: FloatArray,
-    collected: FloatArray,
-    dispersion: FloatArray,
+    sources: Evidence,
     inflow_rate: float,
     log_prior: FloatArray,
     mass: Numbers,
@@ -153,6 +143,7 @@ def _condense(
     rate: Numbers,
     spread: Numbers,
 ) -> None:
+    fit, exposure, collected, dispersion, _ = sources
     row, inflow = np.empty(len(log_prior)), np.empty(len(log_prior))
     for k in range(len(ids)):
         i = ids[k]
@@ -165,15 +156,10 @@ def _condense(
 
 @njit(cache=True)
 def _evidence(
-    ids: IntArray,
-    fit: FloatArray,
-    exposure: FloatArray,
-    collected: FloatArray,
-    dispersion: FloatArray,
-    inflow_rate: float,
-    points: int,
+    ids: IntArray, sources: Evidence, inflow_rate: float, points: int
 ) -> tuple[npt.NDArray[np.float32], FloatArray]:
     """Log-likelihood of every rate for some sources, up to a constant each, and their inflow at the likeliest rate."""
+    fit, exposure, collected, dispersion, _ = sources
     out = np.empty((len(ids), points), dtype=np.float32)
     likely = np.empty(len(ids))
     row, inflow, flat = np.empty(points), np.empty(points), np.zeros(points)
@@ -231,20 +217,8 @@ class FadingInterest(Columns):
         """Worth collected after gaps > 0; True if the prior was fitted anew."""
         if self.mean_inflow == 0.0 and len(ids):
             self.scale(float(worth.sum() / gaps.sum()))
-        _absorb_gaps(
-            ids,
-            gaps,
-            worth,
-            2.0 ** (-gaps / self.memory),
-            self.rates,
-            self.fit,
-            self.exposure,
-            self.collected,
-            self.dispersion,
-            self.seen,
-            self._inflow_rate(),
-            self.log_prior,
-        )
+        law = self._inflow_rate(), self.log_prior
+        _absorb_gaps(ids, gaps, worth, remaining(gaps, self.memory), self.rates, self._evidence(), *law)
         return self._count(len(ids))
 
     def appraise(self, i: int, ages: FloatArray, amount: float, gap: float) -> bool:
@@ -262,20 +236,8 @@ class FadingInterest(Columns):
 
     def condense(self, ids: IntArray, mass: Numbers, value: Numbers, rate: Numbers, spread: Numbers) -> None:
         """Write the atoms of some sources, value being u/r."""
-        _condense(
-            ids,
-            self.rates,
-            self.fit,
-            self.exposure,
-            self.collected,
-            self.dispersion,
-            self._inflow_rate(),
-            self.log_prior,
-            mass,
-            value,
-            rate,
-            spread,
-        )
+        law = self._inflow_rate(), self.log_prior
+        _condense(ids, self.rates, self._evidence(), *law, mass, value, rate, spread)
 
     def estimate(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Posterior means of inflow u and decay r."""
@@ -285,19 +247,11 @@ class FadingInterest(Columns):
 
     def _absorb(self, i: int, weight: FloatArray, amount: float, gap: float) -> None:
         self.scale(amount / float(weight.max()))
-        _absorb(
-            i,
-            weight,
-            amount,
-            self.fit,
-            self.exposure,
-            self.collected,
-            self.dispersion,
-            self.seen,
-            self._inflow_rate(),
-            self.log_prior,
-            2.0 ** (-gap / self.memory),
-        )
+        law = self._inflow_rate(), self.log_prior
+        _absorb(i, weight, amount, self._evidence(), *law, remaining(gap, self.memory))
+
+    def _evidence(self) -> Evidence:
+        return Evidence(self.fit, self.exposure, self.collected, self.dispersion, self.seen)
 
     def _inflow_rate(self) -> float:
         return INFLOW_SHAPE / self.mean_inflow if self.mean_inflow > 0.0 else INFLOW_SHAPE
@@ -310,9 +264,7 @@ class FadingInterest(Columns):
         if not self.refits.due(observations, self.size):
             return False
         ids = np.flatnonzero(self.seen[: self.size] > 0.0)
-        evidence, likely = _evidence(
-            ids, self.fit, self.exposure, self.collected, self.dispersion, self._inflow_rate(), len(self.rates)
-        )
+        evidence, likely = _evidence(ids, self._evidence(), self._inflow_rate(), len(self.rates))
         self.log_prior = fit_prior(evidence, self.log_prior)
         if len(likely) and likely.mean() > 0.0:
             self.mean_inflow = float(likely.mean())

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from recrawl.learning.arrivals import ArrivalBeliefs
-from recrawl.learning.atoms import Atoms
-from recrawl.learning.averaged import AveragedModel, Terms
+from recrawl.learning.averaged_model import AveragedModel, Terms
 from recrawl.learning.interest import FadingInterest
 from recrawl.learning.model import Setting
+from recrawl.learning.posterior_points import Atoms
 from recrawl.learning.rates import ATOMS
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -89,4 +89,4 @@ class ItemModel(AveragedModel):
             self.interest.condense(rows, atoms.mass, atoms.value, atoms.rate, atoms.spread)
         atoms.value[rows] *= self.arrivals.mean(rows)[:, None]
         atoms.spread[rows] = np.sqrt(atoms.spread[rows] ** 2 + 1.0 / shape)
-        atoms.settle(rows)
+        atoms.redraw(rows)

@@ -10,8 +10,8 @@ import numpy as np
 
 from recrawl.learning.changes import ChangeBeliefs
 from recrawl.learning.drift import MEMORIES_DAYS, DriftingArrivals
-from recrawl.learning.feeds import FeedRhythms
 from recrawl.learning.rates import POINTS
+from recrawl.learning.rhythms import FeedRhythms
 from recrawl.learning.shrinkage import MeanWorth
 
 LAYOUT = 3

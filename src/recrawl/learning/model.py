@@ -15,7 +15,7 @@ discovery    Λτ²/2 of delay saved                       (Λ, 0)
 ===========  =========================================  ==================================
 
 Each is multiplied by the owner's importance, over the cost. Freshness starts with that index and goes over to the plan
-of :mod:`recrawl.learning.planned`.
+of :mod:`recrawl.learning.freshness_plan`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from recrawl.learning.atoms import Act
+from recrawl.kernels.worth import decay_of
+from recrawl.learning.posterior_points import Act
 from recrawl.learning.rates import default_range
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -60,7 +61,7 @@ class Setting:
     @property
     def fading(self) -> float:
         """μ, the decay of interest that is given or assumed, per time unit."""
-        return math.log(2.0) / (self.half_life or DEFAULT_HALF_LIFE_S)
+        return decay_of(self.half_life or DEFAULT_HALF_LIFE_S)
 
     @property
     def decays(self) -> tuple[float, float]:
@@ -159,6 +160,6 @@ class BeliefModel(Protocol):
         """Go on from `shared`."""
         ...
 
-    def settle(self) -> None:
+    def recompute(self) -> None:
         """Bring everything in line with rows and common laws, after either was loaded."""
         ...

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from numba import njit
 
 from recrawl.errors import ParameterError
+from recrawl.kernels.worth import LN2
 from recrawl.records import FloatArray
 
 POINTS = 48
@@ -48,7 +49,7 @@ def default_range(now: float, half_life: float = math.inf) -> tuple[float, float
     """
     if now <= UNIX_TIMES:
         return 1e-5, 10.0
-    return 1 / (50 * YEAR), max(1 / (10 * MINUTE), FASTEST_PER_FADING * math.log(2.0) / half_life)
+    return 1 / (50 * YEAR), max(1 / (10 * MINUTE), FASTEST_PER_FADING * LN2 / half_life)
 
 
 def regridded(rows: npt.NDArray[Any], span: Sequence[float], rates: FloatArray) -> FloatArray:

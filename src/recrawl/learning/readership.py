@@ -34,6 +34,7 @@ import numpy.typing as npt
 from numba import njit
 
 from recrawl.kernels.likelihood import gamma_prior, inflow_posterior
+from recrawl.kernels.worth import LN2, decay_of, remaining
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import fit_prior
 from recrawl.records import FloatArray, IntArray
@@ -50,24 +51,25 @@ FIRST_LAW = (1.0, 1.0)
 """Shape and mean of the law of ξ before anything was learned; its mean is fitted from the first click on."""
 FIT_GROWTH, FIT_HALF_LIVES = 1.25, 0.25
 SLACK_S = 300.0
-"""An item may be noted as found so long before the source's record begins: it is settled a little after the fetch."""
+"""An item may be noted as found so long before the source's record begins: it is written a little after the fetch."""
 MOST_CLICKS = 1e6
 """Bound on the clicks of one item that count at a time."""
 
 
+class Told(NamedTuple):
+    """One row per source: S and E per decay, N, the summed ages of clicks, and up to when that is counted."""
+
+    mass: Masses
+    exposure: Masses
+    clicks: FloatArray
+    ages: FloatArray
+    told: FloatArray
+
+
 @njit(cache=True)
-def _advance(
-    i: int,
-    now: float,
-    since: float,
-    rates: FloatArray,
-    mass: Masses,
-    exposure: Masses,
-    clicks: FloatArray,
-    ages: FloatArray,
-    told: FloatArray,
-) -> None:
+def _advance(i: int, now: float, since: float, rates: FloatArray, sources: Told) -> None:
     """Bring one source up to date: what stood there to be clicked, and how much of it has faded."""
+    mass, exposure, clicks, ages, told = sources
     if math.isnan(told[i]):
         told[i] = now
     gap = now - told[i]
@@ -75,7 +77,7 @@ def _advance(
         return
     before = max(since - told[i], 0.0)
     heard = gap > before
-    kept = 2.0 ** (-(gap - before) / FORGET_S) if heard else 1.0
+    kept = remaining(gap - before, FORGET_S) if heard else 1.0
     clicks[i] *= kept
     ages[i] *= kept
     for g in range(len(rates)):
@@ -87,19 +89,9 @@ def _advance(
 
 
 @njit(cache=True)
-def _advance_all(
-    ids: IntArray,
-    now: float,
-    since: float,
-    rates: FloatArray,
-    mass: Masses,
-    exposure: Masses,
-    clicks: FloatArray,
-    ages: FloatArray,
-    told: FloatArray,
-) -> None:
+def _advance_all(ids: IntArray, now: float, since: float, rates: FloatArray, sources: Told) -> None:
     for i in ids:
-        _advance(i, now, since, rates, mass, exposure, clicks, ages, told)
+        _advance(i, now, since, rates, sources)
 
 
 @njit(cache=True)
@@ -111,11 +103,7 @@ def _find(
     now: float,
     since: float,
     rates: FloatArray,
-    mass: Masses,
-    exposure: Masses,
-    clicks: FloatArray,
-    ages: FloatArray,
-    told: FloatArray,
+    sources: Told,
     begun: FloatArray,
 ) -> None:
     """Items were found: dated ones at their age, others, where there is no dated one, as new."""
@@ -123,21 +111,19 @@ def _find(
         i, listed = ids[k], times[offsets[k] : offsets[k + 1]]
         if math.isnan(begun[i]):
             begun[i] = now
-        _advance(i, now, since, rates, mass, exposure, clicks, ages, told)
+        _advance(i, now, since, rates, sources)
         for g in range(len(rates)):
             total = undated[k] if len(listed) == 0 else 0.0
             for time in listed:
                 total += math.exp(-rates[g] * max(now - time, 0.0))
-            mass[i, g] += total
+            sources.mass[i, g] += total
 
 
 @njit(cache=True)
 def _posterior(
     i: int,
     rates: FloatArray,
-    exposure: Masses,
-    clicks: FloatArray,
-    ages: FloatArray,
+    sources: Told,
     dispersion: float,
     law: tuple[float, float],
     log_prior: FloatArray,
@@ -147,9 +133,9 @@ def _posterior(
     """Fill log p(μ | clicks) and E[ξ | μ, clicks] of one source; the shape of ξ given μ. `law`: shape and rate."""
     fit, reach = np.empty(len(rates)), np.empty(len(rates))
     for g in range(len(rates)):
-        fit[g] = clicks[i] * math.log(rates[g]) - ages[i] * rates[g]
-        reach[g] = exposure[i, g]
-    return inflow_posterior(fit, reach, clicks[i], dispersion, law[0], law[1], log_prior, row, drawn)
+        fit[g] = sources.clicks[i] * math.log(rates[g]) - sources.ages[i] * rates[g]
+        reach[g] = sources.exposure[i, g]
+    return inflow_posterior(fit, reach, sources.clicks[i], dispersion, law[0], law[1], log_prior, row, drawn)
 
 
 @njit(cache=True)
@@ -167,9 +153,7 @@ def _fix(row: FloatArray, rates: FloatArray, decay: float) -> None:
 def _estimate(
     ids: IntArray,
     rates: FloatArray,
-    exposure: Masses,
-    clicks: FloatArray,
-    ages: FloatArray,
+    sources: Told,
     dispersion: float,
     law: tuple[float, float],
     log_prior: FloatArray,
@@ -181,7 +165,7 @@ def _estimate(
     """ξ, its relative standard deviation, and μ of some sources; `decay` is μ where it is known, NaN elsewhere."""
     row, drawn = np.empty(len(rates)), np.empty(len(rates))
     for k in range(len(ids)):
-        shape = _posterior(ids[k], rates, exposure, clicks, ages, dispersion, law, log_prior, row, drawn)
+        shape = _posterior(ids[k], rates, sources, dispersion, law, log_prior, row, drawn)
         if not math.isnan(decay[k]):
             _fix(row, rates, decay[k])
         top, total, mean, square, logs = row.max(), 0.0, 0.0, 0.0, 0.0
@@ -198,20 +182,12 @@ def _estimate(
 
 
 @njit(cache=True)
-def _evidence(
-    ids: IntArray,
-    rates: FloatArray,
-    exposure: Masses,
-    clicks: FloatArray,
-    ages: FloatArray,
-    dispersion: float,
-    law: tuple[float, float],
-) -> Masses:
+def _evidence(ids: IntArray, rates: FloatArray, sources: Told, dispersion: float, law: tuple[float, float]) -> Masses:
     """Log-likelihood of every decay for some sources, up to a constant each."""
     out = np.empty((len(ids), len(rates)), np.float32)
     row, drawn, flat = np.empty(len(rates)), np.empty(len(rates)), np.zeros(len(rates))
     for k in range(len(ids)):
-        _posterior(ids[k], rates, exposure, clicks, ages, dispersion, law, flat, row, drawn)
+        _posterior(ids[k], rates, sources, dispersion, law, flat, row, drawn)
         out[k] = row - row.max()
     return out
 
@@ -231,7 +207,7 @@ class Clicked(NamedTuple):
     found: FloatArray
     at: FloatArray
     clicks: FloatArray
-    before: FloatArray
+    before: FloatArray = np.zeros(())
 
 
 class Readership(Columns):
@@ -262,8 +238,8 @@ class Readership(Columns):
     def __init__(self, size: int, half_life: float) -> None:
         super().__init__(size)
         self.half_life = half_life
-        self.rates: FloatArray = math.log(2.0) / half_life * np.geomspace(1.0 / WIDEST, WIDEST, POINTS)
-        octaves = np.log2(self.rates * half_life / math.log(2.0))
+        self.rates: FloatArray = decay_of(half_life) * np.geomspace(1.0 / WIDEST, WIDEST, POINTS)
+        octaves = np.log2(self.rates * half_life / LN2)
         bell = np.exp(-0.5 * (octaves / USUAL_OCTAVES) ** 2) + 1e-3
         self.log_prior: FloatArray = np.log(bell / bell.sum())
         self.law = FIRST_LAW
@@ -283,7 +259,7 @@ class Readership(Columns):
 
     def find(self, ids: IntArray, offsets: IntArray, times: FloatArray, undated: FloatArray, now: float) -> None:
         """New items: publication times in one array, cut by `offsets`, and how many more have no date."""
-        _find(ids, offsets, times, undated, now, self.since, self.rates, *self._state(), self.begun)
+        _find(ids, offsets, times, undated, now, self.since, self.rates, self._state(), self.begun)
         self.usual[ids] = self.half_life
 
     def listen(self, ids: IntArray, told: Clicked, now: float) -> bool:
@@ -299,7 +275,7 @@ class Readership(Columns):
             self.since = float(at.min())
         age = np.maximum(at - told.born[known], 0.0)
         touched = np.unique(ids)
-        _advance_all(touched, now, self.since, self.rates, *self._state())
+        _advance_all(touched, now, self.since, self.rates, self._state())
         np.add.at(self.clicks, ids, count)
         np.add.at(self.ages, ids, count * age)
         self.heaps += float((count * (count + 2.0 * np.minimum(told.before[known], MOST_CLICKS))).sum())
@@ -320,13 +296,11 @@ class Readership(Columns):
     def refit(self, now: float) -> None:
         """Fit the laws of interest and decay to all sources with items to click."""
         known = np.flatnonzero(~np.isnan(self.begun[: self.size]))
-        _advance_all(known, now, self.since, self.rates, *self._state())
+        _advance_all(known, now, self.since, self.rates, self._state())
         known = known[self.exposure[known, 0] > 0.0]
         if not len(known):
             return
-        evidence = _evidence(
-            known, self.rates, self.exposure, self.clicks, self.ages, self.dispersion, self._law_rate()
-        )
+        evidence = _evidence(known, self.rates, self._state(), self.dispersion, self._law_rate())
         self.log_prior = fit_prior(evidence[self.clicks[known] > 0.0], self.log_prior)
         shares = np.exp(evidence + self.log_prior)
         reach = (self.exposure[known] * shares).sum(axis=1) / shares.sum(axis=1)
@@ -338,7 +312,7 @@ class Readership(Columns):
 
     def appeal(self, ids: IntArray, decay: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """ξ over the catalogue's mean, its relative standard deviation, and μ; `decay` is μ where known, else NaN."""
-        usual = math.log(2.0) / self.half_life
+        usual = decay_of(self.half_life)
         appeal, doubt = np.ones(len(ids)), np.zeros(len(ids))
         fading = np.where(np.isnan(decay), usual, decay)
         some = np.flatnonzero(~np.isnan(self.begun[ids])) if self.heard else np.empty(0, np.int64)
@@ -347,21 +321,9 @@ class Readership(Columns):
         return appeal, doubt, fading
 
     def _estimate(self, ids: IntArray, decay: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        drawn, spread, fading = (np.empty(len(ids)) for _ in range(3))
-        _estimate(
-            ids,
-            self.rates,
-            self.exposure,
-            self.clicks,
-            self.ages,
-            self.dispersion,
-            self._law_rate(),
-            self.log_prior,
-            decay,
-            drawn,
-            spread,
-            fading,
-        )
+        drawn, spread, fading = out = tuple(np.empty(len(ids)) for _ in range(3))
+        law = self.dispersion, self._law_rate(), self.log_prior
+        _estimate(ids, self.rates, self._state(), *law, decay, *out)
         return drawn / self.law[1], spread, fading
 
     def shared(self) -> dict[str, Any]:
@@ -397,5 +359,5 @@ class Readership(Columns):
         """Shape and rate of the law of ξ, in units of φ clicks."""
         return self.law[0], self.law[0] / self.law[1]
 
-    def _state(self) -> tuple[Masses, Masses, FloatArray, FloatArray, FloatArray]:
-        return self.mass, self.exposure, self.clicks, self.ages, self.told
+    def _state(self) -> Told:
+        return Told(self.mass, self.exposure, self.clicks, self.ages, self.told)

@@ -15,13 +15,16 @@ Time is in days. Symbols: Λ rate, h and w profiles, T time watched, κ pseudo-i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from recrawl.kernels.rhythm_index import HOURS, WEEK
-from recrawl.records import FloatArray, IntArray
+from recrawl.kernels.rhythm_index import HOURS, WEEK, SinceVisit
+from recrawl.learning.columns import Column, Columns
+from recrawl.records import BoolArray, FloatArray, IntArray
 
 Counts = npt.NDArray[np.float32]
 
@@ -123,3 +126,62 @@ def count_items(
         counts[slot] += 1.0
     for s in range(len(counts)):
         expected[s] += rate * slot_time[s]
+
+
+class RhythmRecord(NamedTuple):
+    """One row per feed: whether it was seen, since when it is known, its own items by hour and weekday, its profile."""
+
+    seen: BoolArray
+    known_from: FloatArray
+    own_hours: Counts
+    own_weekdays: Counts
+    hours: Counts
+    weekdays: Counts
+
+
+class FeedRhythms(Columns):
+    """When each feed publishes, and what has come since its last visit; times in days.
+
+    Hours and weekdays as they are believed, the rate to act on, and owners' terms follow from what is kept. `exposure`
+    and `worth` are those of :mod:`recrawl.kernels.rhythm_index` at the time `at`.
+    """
+
+    columns: ClassVar[Mapping[str, Column]] = {
+        "seen": Column(np.bool_, False),
+        "known_from": Column(np.float64, np.nan),
+        "until": Column(np.float64, 0.0),
+        "own_hours": Column(np.float32, 0.0, HOURS),
+        "own_weekdays": Column(np.float32, 0.0, WEEK),
+        "hours": Column(np.float32, 1.0, HOURS, kept=False),
+        "weekdays": Column(np.float32, 1.0, WEEK, kept=False),
+        "rate": Column(np.float32, 0.0, kept=False),
+        "appeal": Column(np.float32, 1.0, kept=False),
+        "decay": Column(np.float64, 1.0, kept=False),
+        "weight": Column(np.float64, 1.0, kept=False),
+        "at": Column(np.float64, 0.0, kept=False),
+        "exposure": Column(np.float64, 0.0, kept=False),
+        "worth": Column(np.float64, 0.0, kept=False),
+    }
+    seen: BoolArray
+    known_from: FloatArray
+    until: FloatArray
+    own_hours: Counts
+    own_weekdays: Counts
+    hours: Counts
+    weekdays: Counts
+    rate: Counts
+    appeal: Counts
+    decay: FloatArray
+    weight: FloatArray
+    at: FloatArray
+    exposure: FloatArray
+    worth: FloatArray
+
+    def since_visit(self) -> SinceVisit:
+        """What has come since the last visits, for compiled code."""
+        return SinceVisit(self.until, self.at, self.exposure, self.worth)
+
+    def record(self) -> RhythmRecord:
+        """What listings are counted in, for compiled code."""
+        own = self.seen, self.known_from, self.own_hours, self.own_weekdays
+        return RhythmRecord(*own, self.hours, self.weekdays)

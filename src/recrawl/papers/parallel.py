@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TypeVar
 
-from recrawl.papers.progress import Progress
+from recrawl.report.progress import ProgressCallback
 
 Key = TypeVar("Key", bound=Hashable)
 Job = TypeVar("Job")
@@ -17,7 +17,7 @@ Done = TypeVar("Done")
 
 
 def side_by_side(
-    work: Callable[[Job], Done], jobs: Mapping[Key, Job], what: Callable[[Key], str], progress: Progress
+    work: Callable[[Job], Done], jobs: Mapping[Key, Job], what: Callable[[Key], str], progress: ProgressCallback
 ) -> dict[Key, Done]:
     """Do every job in processes of its own; `what` names the piece of work a job belongs to.
 

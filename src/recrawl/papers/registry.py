@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import cast
 
 from recrawl.errors import ParameterError
-from recrawl.papers.progress import Progress, silent
 from recrawl.papers.reproduction import Reproduction
+from recrawl.report.progress import ProgressCallback, silent
 
 PAPERS = {
     "tcns2018": "recrawl.papers.tcns2018",
@@ -28,8 +28,8 @@ def chosen(paper: str) -> tuple[str, ...]:
     return (paper,)
 
 
-def reproduce(paper: str, quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+def reproduce(paper: str, quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
     """Reproduce one paper; `quick` does fewer runs."""
     (name,) = chosen(paper)
-    work = cast(Callable[[bool, int, Progress], Reproduction], import_module(PAPERS[name]).reproduce)
+    work = cast(Callable[[bool, int, ProgressCallback], Reproduction], import_module(PAPERS[name]).reproduce)
     return work(quick, seed, progress)

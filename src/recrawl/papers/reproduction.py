@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from recrawl import __version__
-from recrawl.errors import OutputError
-from recrawl.papers.results import Result, read_results, results_table, tally, write_results
+from recrawl.papers.results import Result, results_table, stats, write_results
 from recrawl.report import Document, Section, write_html
 
 RULE = (
@@ -40,38 +36,6 @@ class Reproduction:
     sections: Sequence[Section]
 
 
-def prepare(out: Path, others: Collection[str] = ()) -> Path:
-    """Make the output directory, or say before any long work why it cannot be used; returns it.
-
-    Results of the papers `others` must not be there: one report would replace the other, among the figures of both.
-    """
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"--out {out}: there is a file of that name; a directory is needed")
-    for name in ("report.html", "results.json"):
-        if (out / name).is_dir():
-            raise OutputError(f"--out {out}: {name} in it is a directory; choose another place")
-    there = _papers_in(out) if others else set()
-    held = [paper for paper in others if paper in there]
-    if held:
-        raise OutputError(f"--out {out}: the results of {', '.join(held)} are there; choose another place")
-    try:
-        (out / "figures").mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out / "figures").close()
-    except OSError as error:
-        raise OutputError(f"--out {out}: cannot write there ({error.strerror})") from error
-    return out
-
-
-def _papers_in(out: Path) -> set[str]:
-    """The first words of the ids in a directory's `results.json`, if it has one."""
-    try:
-        return {result.id.partition("/")[0] for result in read_results(out / "results.json")}
-    except (FileNotFoundError, NotADirectoryError):
-        return set()
-    except (OSError, msgspec.MsgspecError) as error:
-        raise OutputError(f"--out {out}: results.json in it cannot be read; choose another place") from error
-
-
 def document(found: Sequence[Reproduction], how: str) -> Document:
     """The report on one paper or on several."""
     every = [result for each in found for result in each.results]
@@ -89,7 +53,7 @@ def document(found: Sequence[Reproduction], how: str) -> Document:
             )
         ]
         sections += [Section(part.title, part.blocks, max(level, part.level)) for part in each.sections]
-    return Document(title, lead, sections, tally(every), f"recrawl {__version__}; {how}")
+    return Document(title, lead, sections, stats(every), f"recrawl {__version__}; {how}")
 
 
 def write(found: Sequence[Reproduction], out: Path, how: str = "") -> Path:

@@ -94,11 +94,6 @@ def write_results(results: Iterable[Result], path: Path) -> Path:
     return path
 
 
-def read_results(path: Path) -> list[Result]:
-    """Read `results.json`, checking that it is one."""
-    return msgspec.json.decode(path.read_bytes(), type=Results, strict=True).results
-
-
 def results_table(results: Iterable[Result], caption: str = "", digits: int = 3) -> Table:
     """Results as a table for a report."""
     columns = [
@@ -132,7 +127,7 @@ def _half_width(interval: tuple[float, float] | None) -> float | None:
     return None if interval is None else 0.5 * (interval[1] - interval[0])
 
 
-def tally(results: Iterable[Result]) -> list[Badge]:
+def stats(results: Iterable[Result]) -> list[Badge]:
     """How many results got which verdict, as badges."""
     verdicts = [result.verdict for result in results]
     return [Badge(f"{verdicts.count(v)} {v}", tone) for v, tone in VERDICTS.items() if v in verdicts]

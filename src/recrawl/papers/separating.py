@@ -25,12 +25,12 @@ from recrawl import policies
 from recrawl.kernels.static_allocation import lottery_reward, static_allocation
 from recrawl.papers.expected_rewards import Audited
 from recrawl.papers.parallel import side_by_side
-from recrawl.papers.progress import Progress, silent
 from recrawl.papers.reproduction import Reproduction
 from recrawl.papers.results import Result, compare
 from recrawl.records import FloatArray, Sources
 from recrawl.report import Column, Figure, Section, Table, Text, draw
 from recrawl.report.figures import INK, PALETTE
+from recrawl.report.progress import ProgressCallback, silent
 from recrawl.report.tables import Cell
 from recrawl.sim.metrics import interval95
 
@@ -103,7 +103,7 @@ def catalogue(seed: int, pages: int = PAGES) -> Sources:
     return Sources.changing(change, np.exp(IMPORTANCE_SIGMA * random.standard_normal(pages)))
 
 
-def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
     """Compare the policies; `quick` does shorter runs on fewer catalogues."""
     length = QUICK if quick else FULL
     found = all_runs(length, seed, progress)
@@ -122,7 +122,7 @@ def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -
     return Reproduction("separating", TITLE, lead, results, sections)
 
 
-def all_runs(length: Length, seed: int, progress: Progress) -> dict[tuple[str, int], Found]:
+def all_runs(length: Length, seed: int, progress: ProgressCallback) -> dict[tuple[str, int], Found]:
     """Every policy at every budget."""
     tasks = {}
     for name in (*LEARNING, *KNOWING):

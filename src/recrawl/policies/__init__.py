@@ -11,7 +11,7 @@ from recrawl.arguments import meant, one_of
 from recrawl.config.live_policies import LEARNED, LIVE_POLICIES, live_policy
 from recrawl.errors import ParameterError
 from recrawl.policies.contract import Beliefs, LivePolicy, Policy
-from recrawl.policies.written import parse
+from recrawl.policies.policy_spec import parse
 
 _HOMES = {
     "whittle": ("whittle", "Whittle"),
@@ -20,6 +20,7 @@ _HOMES = {
     "greedy": ("greedy", "Greedy"),
     "myopic": ("greedy", "Myopic"),
     "round_robin": ("round_robin", "RoundRobin"),
+    "believes_lists": ("believes_lists", "BelievesLists"),
     "single": ("single", "Single"),
     "learned_whittle": ("learned_whittle", "LearnedWhittle"),
     "uniform": ("uniform", "Uniform"),

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl.arguments import whole
-from recrawl.errors import ContractError, ParameterError
-from recrawl.policies import asking
-from recrawl.policies.asking import times
+from recrawl.errors import ParameterError
+from recrawl.policies import call_checks
 from recrawl.policies.contract import Beliefs
-from recrawl.records import FloatArray, IntArray, Sources, Visits, whole_numbers
+from recrawl.policies.targets import Targets
+from recrawl.records import FloatArray, IntArray, Sources, Visits
 from recrawl.scheduling.spending import ROUNDING, affordable, first_of_each, top
 
 LARGEST_SEED = 2**256
@@ -26,10 +26,11 @@ Question = tuple[float, float, FloatArray | None]
 """When, for how much, and what is seen."""
 
 
-class RankedPolicy:
+class RankedPolicy(Targets):
     """Chooses the highest ranked of the targets that may be crawled, as far as the budget goes."""
 
     soft_budget: bool = False
+    uses_lists: bool = False
     needs_sources: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
     """Targets it takes to start."""
@@ -45,7 +46,10 @@ class RankedPolicy:
         raise NotImplementedError
 
     def learn(self, visits: Visits) -> None:
-        """What the policy takes from visits beyond their time; nothing by default."""
+        """What the policy takes from visits to pages and sources beyond their time; nothing by default."""
+
+    def learn_lists(self, visits: Visits) -> None:
+        """What it takes from what lists say; nothing by default."""
 
     def grow(self, count: int) -> None:
         """Make room for `count` more targets in whatever the subclass keeps per target."""
@@ -61,7 +65,7 @@ class RankedPolicy:
         labels: Sequence[str] | None = None,
     ) -> None:
         """Reset; see :meth:`Policy.start`."""
-        targets, now, numbers = asking.beginning(targets, now, sources, groups, labels, self.fewest)
+        targets, now, numbers = call_checks.beginning(targets, now, sources, groups, labels, self.fewest)
         if self.needs_sources and sources is None:
             raise ParameterError("sources", f"given: {type(self).__name__} needs known parameters", None)
         self.random = np.random.default_rng(self.seed)
@@ -100,72 +104,35 @@ class RankedPolicy:
     def question(self, now: float, budget: float, states: npt.ArrayLike | None) -> Question:
         """A question to `choose` that can be answered; the error says why another cannot."""
         self.require_start()
-        return *asking.choice(now, budget), self._observed(states)
+        return *call_checks.choice(now, budget), self._observed(states)
 
     def scores(self, now: float, states: FloatArray | None) -> FloatArray:
         """The ranking, and whatever goes before it."""
         return self.rank(now, states)
 
-    def require_start(self) -> None:
-        """Refuse to choose before `start`."""
-        if not hasattr(self, "last"):
-            raise ContractError(f"{type(self).__name__} was asked to choose before it was started: call start first")
-
     def pay(self, budget: float, spent: float) -> None:
         """Told what a choice spent of which budget; nothing by default."""
 
-    def allowed(self, now: float) -> npt.NDArray[np.bool_]:
-        """Which targets may be chosen at `now`."""
-        free = ~(self.away | self.removed) & (self.held_until <= now)
-        if self.groups is not None:
-            held = [group for group, until in self.group_held_until.items() if until > now]
-            if held:
-                free &= ~np.isin(self.groups, held)
-        return free
-
     def observe(self, visits: Visits) -> None:
         """Learn, note the times of the visits that did not fail, and take the ids out of flight."""
-        ids = self._known(asking.visits_of(visits).ids)
-        self.learn(visits)
+        ids, lists = self._visited(visits), visits.of_lists
+        if not lists.any():
+            self.learn(visits)
+        else:
+            if not lists.all():
+                self.learn(call_checks.some_visits(visits, ~lists))
+            self.learn_lists(call_checks.some_visits(visits, lists))
         self.last[ids if visits.failed is None else ids[~visits.failed]] = visits.now
         self.away[ids] = False
 
-    def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
-        """Make room for new targets; returns their ids."""
-        count, before = asking.more(count, labels), len(self.last)
-        if count:
-            self.grow(count)
-        if groups is not None and self.groups is None:
-            if before:
-                raise ParameterError("groups", "None: the policy was started without groups", groups)
-            self.groups = np.empty(0, np.int64)
-        if self.groups is not None:
-            more = np.arange(count) + self.groups.max(initial=-1) + 1 if groups is None else groups
-            self.groups = np.concatenate([self.groups, asking.group_numbers(more, count)])
-        self.cost = np.concatenate([self.cost, np.ones(count)])
-        self.last = np.concatenate([self.last, np.full(count, -np.inf)])
-        self.held_until = np.concatenate([self.held_until, np.full(count, -np.inf)])
-        self.away = np.concatenate([self.away, np.zeros(count, dtype=bool)])
-        self.removed = np.concatenate([self.removed, np.zeros(count, dtype=bool)])
-        return np.arange(before, before + count)
-
-    def remove(self, ids: npt.ArrayLike) -> None:
-        """Never choose these again."""
-        self.removed[self._known(ids)] = True
-
-    def hold(self, ids: npt.ArrayLike, until: npt.ArrayLike) -> None:
-        """Do not choose these before `until`, one time or one per id."""
+    def signal(self, ids: npt.ArrayLike, now: float, at: npt.ArrayLike | None = None) -> None:
+        """Whoever changed elsewhere; checked, and told to `hear`."""
+        self.require_start()
         chosen = self._known(ids)
-        self.held_until[chosen] = times("until", until, len(chosen))
+        self.hear(chosen, *call_checks.signalled(now, at, len(chosen)))
 
-    def hold_groups(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
-        """Do not choose any target of these groups before `until`, one time or one per group."""
-        numbers = whole_numbers("groups", groups)
-        self.group_held_until.update(zip(numbers.tolist(), times("until", until, len(numbers)).tolist(), strict=True))
-
-    def release(self, ids: npt.ArrayLike) -> None:
-        """Take ids out of flight that were not crawled after all."""
-        self.away[self._known(ids)] = False
+    def hear(self, ids: IntArray, now: float, at: FloatArray) -> None:
+        """What the policy takes from a signal; nothing by default."""
 
     def beliefs(self, ids: npt.ArrayLike) -> Beliefs:
         """Known parameters without doubt, or no opinion."""
@@ -193,7 +160,11 @@ class RankedPolicy:
         return twin
 
     def _observed(self, states: npt.ArrayLike | None) -> FloatArray | None:
-        return asking.states_of(states, len(self.last))
+        return call_checks.states_of(states, len(self.last))
 
-    def _known(self, ids: npt.ArrayLike) -> IntArray:
-        return asking.known(ids, len(self.last))
+    def _visited(self, visits: Visits) -> IntArray:
+        """Whom visits were to, if they and all that lists among them name are known."""
+        ids = self._known(call_checks.visits_of(visits).ids)
+        for pages, _ in call_checks.listings(visits):
+            self._known(pages, "sitemap")
+        return ids

@@ -21,13 +21,13 @@ import math
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 
-from recrawl.records import FloatArray, IntArray
+from recrawl.learning.beliefs import CatalogueBeliefs
+from recrawl.policies.source_columns import ALONE, SourceColumns
+from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.scheduling.calendar import Calendar
+from recrawl.scheduling.spending import ROUNDING
 
-ALONE = -1
-"""The family of a source that has none."""
 FAMILIES = 0.5
 """The largest share that is owed to newcomers nobody asked for one by one."""
 TURN = 2.0**-40
@@ -35,50 +35,28 @@ TURN = 2.0**-40
 
 
 class ColdStart:
-    """The queue, over the same ids as the calendar it stands beside, and the credit of those who wait."""
+    """The queue, over the same ids as the ranking it stands beside, and the credit of those who wait."""
 
-    def __init__(self, share: float, now: float, grouped: bool) -> None:
+    def __init__(self, share: float, now: float, kept: SourceColumns, learned: CatalogueBeliefs) -> None:
         self.share = share
         self.credit = 0.0
-        self.dearest = 0.0
+        self._kept, self._learned = kept, learned
+        self._admitted = 0
+        self._dearest = 0.0
         self._waiting: Counter[int] = Counter()
         self._next: dict[int, float] = {}
         self._serving: dict[float, float] = {}
         """Per merit, the turn of whoever was chosen last."""
-        self._grouped = grouped
-        self.begin(0, now)
+        self._begin(0, now)
 
-    def begin(self, first: int, now: float) -> None:
+    def _begin(self, first: int, now: float) -> None:
         """An empty queue for sources from this id on: those before are no newcomers."""
-        self.first = first
-        self._queue = Calendar(np.empty(0), 0.0, now=now, group=np.empty(0, np.int64) if self._grouped else None)
+        self._first = first
+        group = np.empty(0, np.int64) if self._kept.grouped else None
+        self._queue = Calendar(np.empty(0), 0.0, now=now, group=group)
 
     def __len__(self) -> int:
         return len(self._queue)
-
-    def choose(self, now: float, budget: float) -> IntArray:
-        """Those to be looked at first; they do not come again before `land`."""
-        chosen = self._queue.choose(now, budget)
-        self._queue.defer(chosen, math.inf)
-        return chosen + self.first
-
-    def land(self, ids: IntArray, until: FloatArray) -> None:
-        """These have not been looked at after all, and wait, not before a time each."""
-        self._queue.crawled(ids - self.first, -math.inf)
-        self._queue.defer(ids - self.first, until)
-
-    def defer(self, ids: IntArray, until: FloatArray) -> None:
-        """These wait, not before a time each."""
-        self._queue.defer(ids - self.first, until)
-
-    def hold(self, groups: IntArray, until: npt.ArrayLike) -> None:
-        """Nobody of these groups before a time each."""
-        self._queue.hold(groups, until)
-
-    def configure(self, ids: IntArray, merit: FloatArray, turn: FloatArray, cost: FloatArray) -> None:
-        """What some are worth and cost."""
-        self._queue.configure(ids - self.first, cost)
-        self._queue.update(ids - self.first, ranked(merit, turn))
 
     @property
     def shares(self) -> int:
@@ -86,7 +64,55 @@ class ColdStart:
         alone = self._waiting[ALONE]
         return alone + len(self._waiting) - (ALONE in self._waiting)
 
-    def turns(self, merit: FloatArray, kin: IntArray) -> FloatArray:
+    # -- who waits
+
+    def strangers(self, ids: IntArray) -> BoolArray:
+        """Which of some sources have not been taken in yet."""
+        return ids >= self._admitted
+
+    def admit(self, now: float) -> None:
+        """Take in sources added since the last call; those with a past leave at once."""
+        first, end, kept = self._admitted, len(self._kept), self._kept
+        if end == first:
+            return
+        self._admitted = end
+        ids = np.arange(first, end)
+        merit, new, cost, kin = self._merit(ids), ~kept.visited[ids], kept.cost[ids], kept.kin[ids]
+        kept.turn[ids[new]] = self._turns(merit[new], kin[new])
+        self._dearest = max(self._dearest, float(cost.max(initial=0.0)))
+        self._queue.add(ranked(merit, kept.turn[ids]), 1.0, cost, group=kept.groups_of(ids))
+        self._waiting.update(kin.tolist())
+        self.leave(ids[~new], now)
+        if kept.grouped:
+            groups = np.unique(kept.group[ids])
+            self.hold(groups[kept.group_held_until[groups] > -math.inf])
+
+    def leave(self, ids: IntArray, now: float) -> None:
+        """These are no newcomers any more."""
+        if len(ids) == 0:
+            return
+        kin = self._kept.kin[ids].tolist()
+        self._queue.remove(ids - self._first)
+        self._waiting.subtract(kin)
+        for family in {*kin} - {ALONE}:
+            if not self._waiting[family]:
+                del self._waiting[family]
+        if len(self._queue) == 0:
+            self._begin(self._admitted, now)
+
+    def configure(self, ids: IntArray) -> None:
+        """What owners said of some has changed."""
+        if len(ids):
+            self._queue.configure(ids - self._first, self._kept.cost[ids])
+            self._queue.update(ids - self._first, ranked(self._merit(ids), self._kept.turn[ids]))
+
+    def _merit(self, ids: IntArray) -> FloatArray:
+        """What newcomers are ranked by, before costs."""
+        own = self._learned.half_life[ids] / self._learned.usual_half_life
+        merit: FloatArray = self._kept.importance[ids] * np.where(np.isnan(own), 1.0, own)
+        return np.maximum(merit, 1e-300)
+
+    def _turns(self, merit: FloatArray, kin: IntArray) -> FloatArray:
         """The turns of newcomers, in the order in which they come."""
         turns = np.array([self._serving.get(each, 0.0) for each in merit.tolist()])
         for place in np.flatnonzero(kin != ALONE).tolist():
@@ -95,30 +121,46 @@ class ColdStart:
             self._next[family] = float(turns[place]) + 1.0
         return turns
 
-    def add(self, merit: FloatArray, turn: FloatArray, cost: FloatArray, group: IntArray | None, kin: IntArray) -> None:
-        """Take in newcomers; ids follow on from those given before."""
-        self.dearest = max(self.dearest, float(cost.max(initial=0.0)))
-        self._queue.add(ranked(merit, turn), 1.0, cost, group=group)
-        self._waiting.update(kin.tolist())
+    # -- when they may be chosen
 
-    def leave(self, ids: IntArray, kin: IntArray) -> None:
-        """These are no newcomers any more."""
-        self._queue.remove(ids - self.first)
-        self._waiting.subtract(kin.tolist())
-        for family in {*kin.tolist()} - {ALONE}:
-            if not self._waiting[family]:
-                del self._waiting[family]
+    def land(self, ids: IntArray) -> None:
+        """These have not been looked at after all, and wait again."""
+        if len(ids):
+            self._queue.crawled(ids - self._first, -math.inf)
+            self.defer(ids)
 
-    def serve(self, merit: FloatArray, turn: FloatArray) -> None:
-        """These were chosen: it is their turn."""
-        for each, now in zip(merit.tolist(), turn.tolist(), strict=True):
-            self._serving[each] = max(self._serving.get(each, 0.0), now)
+    def defer(self, ids: IntArray) -> None:
+        """These are held, each until its time."""
+        self._queue.defer(ids - self._first, self._kept.held_until[ids])
 
-    def earn(self, budget: float, catalogue: int) -> float:
+    def hold(self, groups: IntArray) -> None:
+        """These groups are held, each until its time."""
+        if len(self._queue) and len(groups):
+            self._queue.hold(groups, self._kept.group_held_until[groups])
+
+    # -- choosing
+
+    def choose(self, now: float, budget: float, taken: IntArray) -> IntArray:
+        """Those to be looked at first, leaving out the hosts of those taken; they do not come again before `land`."""
+        if budget <= ROUNDING or len(self._queue) == 0:
+            return np.empty(0, np.int64)
+        hosts = np.unique(self._kept.group[taken]) if self._kept.grouped and len(taken) else np.empty(0, np.int64)
+        if len(hosts):
+            self._queue.hold(hosts, math.inf)
+        chosen = self._queue.choose(now, budget)
+        self._queue.defer(chosen, math.inf)
+        chosen = chosen + self._first
+        self.hold(hosts)
+        for merit, turn in zip(self._merit(chosen).tolist(), self._kept.turn[chosen].tolist(), strict=True):
+            self._serving[merit] = max(self._serving.get(merit, 0.0), turn)
+        return chosen
+
+    def earn(self, budget: float) -> float:
         """What newcomers may spend of this budget: their share, and what they could not spend of earlier ones."""
         shares, least = self.shares, self.share if self._waiting[ALONE] else min(self.share, FAMILIES)
-        share = max(least, shares / max(catalogue - len(self._queue) + shares, 1))
-        self.credit = min(self.credit, self.dearest) + share * budget
+        others = self._admitted - self._kept.gone - len(self._queue)
+        share = max(least, shares / max(others + shares, 1))
+        self.credit = min(self.credit, self._dearest) + share * budget
         return min(self.credit, budget)
 
     def pay(self, spent: float) -> None:

@@ -24,7 +24,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy.typing as npt
 
 from recrawl.learning.model import Reason as Reason
-from recrawl.policies.surveying import Survey
+from recrawl.learning.readership import Clicked
+from recrawl.policies.demand_survey import Survey
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
 
 
@@ -49,6 +50,8 @@ class Policy(Protocol):
 
     soft_budget: bool
     """True if the policy keeps the budget only on average; its results then report what it spent."""
+    uses_lists: bool
+    """True if lists (sitemaps, indexes) are of use to it; the others are better not given any as targets."""
 
     def start(
         self,
@@ -77,6 +80,16 @@ class Policy(Protocol):
         """Learn from what crawls showed, and take the visited ids out of flight.
 
         A failed visit collected nothing: its target is as wanted as before, and it is for the caller to hold it.
+
+        A visit with a `sitemap` was to a list: what it says concerns other targets, all of them known, and no visit was
+        made to those. A policy that does not use lists notes that it was there, and learns nothing.
+        """
+        ...
+
+    def signal(self, ids: npt.ArrayLike, now: float, at: npt.ArrayLike | None = None) -> None:
+        """Something outside says that these changed, at `at` (one time or one per id) or just now; nobody visited them.
+
+        A policy is free to ignore it.
         """
         ...
 
@@ -196,19 +209,8 @@ class Readers(Protocol):
         """How far the record of clicks has been read."""
         ...
 
-    def feedback(
-        self,
-        ids: npt.ArrayLike,
-        *,
-        born: npt.ArrayLike,
-        found: npt.ArrayLike,
-        at: npt.ArrayLike,
-        clicks: npt.ArrayLike,
-        now: float,
-        before: npt.ArrayLike = 0.0,
-        mark: int | None = None,
-    ) -> IntArray:
-        """Readers opened items; which targets are believed otherwise now."""
+    def feedback(self, ids: npt.ArrayLike, clicked: Clicked, *, now: float, mark: int | None = None) -> IntArray:
+        """Readers opened items of these targets; which targets are believed otherwise now."""
         ...
 
     def appeal(self, ids: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.policies.running import RunningPolicy
+from recrawl.policies.live_base import RunningPolicy
 from recrawl.records import FloatArray
 
 

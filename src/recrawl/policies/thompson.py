@@ -13,7 +13,7 @@ import numpy as np
 
 from recrawl.arguments import flag
 from recrawl.errors import ParameterError
-from recrawl.policies.running import RunningPolicy
+from recrawl.policies.live_base import RunningPolicy
 from recrawl.records import FloatArray, Visits
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recrawl.policies.running import RunningPolicy
+from recrawl.policies.live_base import RunningPolicy
 from recrawl.records import FloatArray
 
 

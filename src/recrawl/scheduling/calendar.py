@@ -1,9 +1,10 @@
 """The calendar: exactly the top of the ranking, at a cost that does not grow with the catalogue.
 
 A source's index only rises with age, at a known speed, so a source far below the price need not be looked at until it
-can matter. The calendar keeps those asleep in a timing wheel (:mod:`~recrawl.scheduling.wheel`), looks at the few that
-are awake (:mod:`~recrawl.scheduling.survey`) and takes the first of them (:mod:`~recrawl.scheduling.choice`). It ranks
-by the beliefs it is given: it does not learn, fetch, or know what time it is.
+can matter. The calendar keeps those asleep in a timing wheel (:mod:`~recrawl.scheduling.timing_wheel`), looks at the
+few that are awake (:mod:`~recrawl.scheduling.candidate_scan`) and takes the first of them
+(:mod:`~recrawl.scheduling.choice`). It ranks by the beliefs it is given: it does not learn,
+fetch, or know what time it is.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.arguments import instant, number, shown
+from recrawl.arguments import instant, number
 from recrawl.errors import ParameterError
-from recrawl.records import FloatArray, IntArray, checked, durations, moments
-from recrawl.scheduling import amendments, room, saved
+from recrawl.records import FloatArray, IntArray, checked
+from recrawl.scheduling import arguments, capacity, edits, snapshot
 from recrawl.scheduling.chains import MEMBERS
-from recrawl.scheduling.choice import FITS, GUARANTEED, LAST_INDEX, REPORT, SPENT, choose
+from recrawl.scheduling.choice import FITS, choose
+from recrawl.scheduling.spending import smoothed_price
 from recrawl.scheduling.state import (
     COLUMNS,
     CROWD,
@@ -42,12 +44,12 @@ from recrawl.scheduling.state import (
     UNUSED,
     VALUE,
     WARD,
-    Catalogue,
     Chains,
-    Hosts,
+    HostColumns,
+    SourceRecords,
     Wards,
 )
-from recrawl.scheduling.wheel import STEEP, revisits, untune
+from recrawl.scheduling.timing_wheel import STEEP, revisits, untune
 
 # Slots of the main wheel: one per so many sources, within limits that keep the heads of all slots in the cache.
 SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS = 64, 64, 1 << 17
@@ -56,8 +58,9 @@ HOST_SLOTS = 1 << 12
 # Naps per source beyond what steady work needs, after which the wheel is tuned to the present price.
 PATIENCE = 4
 COST = "finite and > 0"
-# How much of the newest observation the smoothed price takes over.
-SMOOTHING = 1 / 8
+# What the parts are called in a file, whatever their classes are called.
+PARTS_IN_FILE: dict[str, Any] = {"Catalogue": SourceRecords, "Chains": Chains, "Wards": Wards, "Hosts": HostColumns}
+NUMBERS_IN_FILE = {"size": int, "gone": int, "price": float, "cheapest": float, "grouped": bool}
 
 
 class Calendar:
@@ -100,9 +103,8 @@ class Calendar:
         self._size = 0
         self._gone = 0
         self._price = math.nan
-        self._report = np.zeros(REPORT)
         slots = _power_of_two(size // SOURCES_PER_SLOT, FEWEST_SLOTS, MOST_SLOTS)
-        self._catalogue = Catalogue(
+        self._catalogue = SourceRecords(
             record=np.empty((0, 4)),
             place=np.empty(0, np.int32),
             cost=np.ones(1),
@@ -118,9 +120,9 @@ class Calendar:
         )
         self._chains.ledger[FREE] = -1
         self._wards = Wards(dial=np.zeros((0, DIALS)), knob=np.zeros((0, KNOBS), np.int64))
-        self._hosts = Hosts(until=np.empty(0), table=np.zeros((0, COLUMNS), np.int64))
+        self._hosts = HostColumns(until=np.empty(0), table=np.zeros((0, COLUMNS), np.int64))
         self._grouped = group is not None
-        self._chains = room.more_chains(self._chains, 1)
+        self._chains = capacity.more_chains(self._chains, 1)
         self._new_ward(slots, -1)
         self._wards.dial[0, [NOW, LATEST]] = start
         self._cheapest = math.inf
@@ -138,14 +140,9 @@ class Calendar:
         return self._price
 
     @property
-    def guarantee_share(self) -> float:
-        """The share of all that was spent that went to overdue sources the index would not have chosen."""
-        return float(self._report[GUARANTEED] / self._report[SPENT]) if self._report[SPENT] else 0.0
-
-    @property
     def nbytes(self) -> int:
         """Bytes of all its arrays."""
-        parts = (self._catalogue, self._chains, self._wards, self._hosts)
+        parts: tuple[Any, ...] = (self._catalogue, self._chains, self._wards, self._hosts)
         return sum(array.nbytes for part in parts for array in part)
 
     # -- choosing
@@ -159,8 +156,9 @@ class Calendar:
         guess = self._guess(tokens)
         if guess == 0:
             return np.empty(0, np.int64)
-        picked = self._run(choose, moment, tokens, guess, self._cheapest, self._report)
-        self._follow_price()
+        picked, lowest = self._run(choose, moment, tokens, guess, self._cheapest)
+        if lowest < math.inf:
+            self._price = smoothed_price(self._price, float(lowest))
         self._open_wards()
         if self._wards.knob[0, LABOUR] > PATIENCE * len(self) + 10_000:
             self._reconsider_tuning()
@@ -182,12 +180,6 @@ class Calendar:
         if not 0.5 < STEEP * frequency / self._wards.dial[0, STEEPNESS] < 2.0:
             self._run(untune, 0)
 
-    def _follow_price(self) -> None:
-        lowest = float(self._report[LAST_INDEX])
-        if lowest < math.inf:
-            known = math.isfinite(self._price)
-            self._price = self._price + SMOOTHING * (lowest - self._price) if known else lowest
-
     # -- changing
 
     def add(
@@ -205,21 +197,21 @@ class Calendar:
             "value": checked("value", value, "finite and >= 0"),
             "rate": checked("rate", rate, "finite and >= 0"),
             "cost": checked("cost", cost, COST, open_low=True),
-            "last": _last(-math.inf if last is None else last),
-            "max_age": _max_age(max_age),
+            "last": arguments.last_crawls(-math.inf if last is None else last),
+            "max_age": arguments.max_ages(max_age),
         }
         if self._grouped != (group is not None):
             raise ParameterError("group", "given for all sources or for none", "a mixture")
         if group is not None:
-            columns["group"] = _whole("group", group)
-        flat = dict(zip(columns, _one_per_source(columns), strict=True))
+            columns["group"] = arguments.group_numbers("group", group)
+        flat = dict(zip(columns, arguments.one_per_source(columns), strict=True))
         first, end = self._size, self._size + len(flat["value"])
         if end == first:
             return np.empty(0, np.int64)
-        self._catalogue = room.catalogue_for(self._catalogue, end, self._grouped)
+        self._catalogue = capacity.catalogue_for(self._catalogue, end, self._grouped)
         self._write(first, end, flat)
         self._size = end
-        self._run(amendments.admit, first, end, more=end - first)
+        self._run(edits.admit, first, end, more=end - first)
         return np.arange(first, end)
 
     def _write(self, first: int, end: int, flat: dict[str, FloatArray]) -> None:
@@ -258,15 +250,22 @@ class Calendar:
         record = self._catalogue.record
         values = record[which, VALUE] if value is None else checked("value", value, "finite and >= 0")
         rates = record[which, RATE] if rate is None else checked("rate", rate, "finite and >= 0")
-        self._amend(amendments.set_beliefs, which, _per_id("value", values, which), _per_id("rate", rates, which))
+        self._amend(
+            edits.set_beliefs,
+            which,
+            arguments.one_per_id("value", values, which),
+            arguments.one_per_id("rate", rates, which),
+        )
 
     def configure(
         self, ids: npt.ArrayLike, cost: npt.ArrayLike | None = None, max_age: npt.ArrayLike | None = None
     ) -> None:
         """Change what crawls of some sources cost, or from which age on they are overdue."""
         which = self._known(ids)
-        spent = None if cost is None else _per_id("cost", checked("cost", cost, COST, open_low=True), which)
-        ages = None if max_age is None else _per_id("max_age", _max_age(max_age), which)
+        spent = (
+            None if cost is None else arguments.one_per_id("cost", checked("cost", cost, COST, open_low=True), which)
+        )
+        ages = None if max_age is None else arguments.one_per_id("max_age", arguments.max_ages(max_age), which)
         if len(which) == 0:
             return
         if spent is not None:
@@ -279,26 +278,26 @@ class Calendar:
     def crawled(self, ids: npt.ArrayLike, at: npt.ArrayLike) -> None:
         """The last crawl of some sources was at this time (-inf: there was none), whoever did it."""
         which = self._known(ids)
-        self._amend(amendments.set_last, which, _per_id("at", _last(at, "at"), which))
+        self._amend(edits.set_last, which, arguments.one_per_id("at", arguments.last_crawls(at, "at"), which))
 
     def defer(self, ids: npt.ArrayLike, until: npt.ArrayLike) -> None:
         """Some sources may not be chosen before a time (Retry-After, in flight); replaces what was said before."""
         which = self._known(ids)
-        self._amend(amendments.set_not_before, which, _per_id("until", _until(until), which))
+        self._amend(edits.set_not_before, which, arguments.one_per_id("until", arguments.times_until(until), which))
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Forget some sources; their ids are not used again."""
         which = self._known(ids)
-        self._run(amendments.dismiss, which)
+        self._run(edits.dismiss, which)
         self._gone += len(which)
 
     def hold(self, groups: npt.ArrayLike, until: npt.ArrayLike) -> None:
         """No source of these groups may be chosen before a time; replaces what was said before."""
         if not self._grouped:
             raise ParameterError("groups", "used only where sources were given groups", "a calendar without groups")
-        which = np.atleast_1d(_whole("groups", groups).astype(np.int64))
+        which = np.atleast_1d(arguments.group_numbers("groups", groups).astype(np.int64))
         self._grow_hosts(int(which.max(initial=-1)) + 1)
-        self._amend(amendments.set_holds, which, _per_id("until", _until(until), which))
+        self._amend(edits.set_holds, which, arguments.one_per_id("until", arguments.times_until(until), which))
 
     def _amend(self, change: Any, which: IntArray, *values: FloatArray) -> None:
         self._run(change, which, *values, more=len(which))
@@ -323,45 +322,27 @@ class Calendar:
 
     def save(self, path: str | Path) -> None:
         """Write the whole state to one file."""
-        saved.save(_path(path), self._state(), self._scalars())
+        used, newcomers = int(self._chains.ledger[UNUSED]), int(self._chains.ledger[NEWCOMERS])
+        trimmed = {"blocks": used, "newcomers": newcomers, "ceilings": newcomers}
+        parts: tuple[Any, ...] = (self._catalogue, self._chains, self._wards, self._hosts)
+        state = {}
+        for kind, part in zip(PARTS_IN_FILE, parts, strict=True):
+            for name, array in part._asdict().items():
+                size = self._size if part is self._catalogue and len(array) > 1 else len(array)
+                state[f"{kind}.{name}"] = array[: trimmed.get(name, size)]
+        snapshot.save(arguments.file_path(path), state, {name: getattr(self, f"_{name}") for name in NUMBERS_IN_FILE})
 
     @classmethod
     def load(cls, path: str | Path) -> Calendar:
         """A calendar as it was saved: it chooses as the saved one would have."""
         calendar = cls.__new__(cls)
-        calendar._restore(*saved.load(_path(path)))
+        state, numbers = snapshot.load(arguments.file_path(path))
+        calendar._catalogue, calendar._chains, calendar._wards, calendar._hosts = (
+            part(**{name: state[f"{kind}.{name}"] for name in part._fields}) for kind, part in PARTS_IN_FILE.items()
+        )
+        for name, kind in NUMBERS_IN_FILE.items():
+            setattr(calendar, f"_{name}", kind(numbers[name]))
         return calendar
-
-    def _state(self) -> dict[str, npt.NDArray[Any]]:
-        used = int(self._chains.ledger[UNUSED])
-        newcomers = int(self._chains.ledger[NEWCOMERS])
-        trimmed = {"blocks": used, "newcomers": newcomers, "ceilings": newcomers}
-        state = {}
-        for part in (self._catalogue, self._chains, self._wards, self._hosts):
-            for name, array in part._asdict().items():
-                size = self._size if part is self._catalogue and len(array) > 1 else len(array)
-                state[f"{type(part).__name__}.{name}"] = array[: trimmed.get(name, size)]
-        return state | {"report": self._report}
-
-    def _scalars(self) -> dict[str, float]:
-        return {
-            "size": self._size,
-            "gone": self._gone,
-            "price": self._price,
-            "cheapest": self._cheapest,
-            "grouped": self._grouped,
-        }
-
-    def _restore(self, state: dict[str, npt.NDArray[Any]], scalars: dict[str, float]) -> None:
-        def part(kind: Any) -> Any:
-            return kind(**{name: state[f"{kind.__name__}.{name}"] for name in kind._fields})
-
-        self._catalogue, self._chains = part(Catalogue), part(Chains)
-        self._wards, self._hosts = part(Wards), part(Hosts)
-        self._report = state["report"]
-        self._size, self._gone = int(scalars["size"]), int(scalars["gone"])
-        self._price, self._cheapest = scalars["price"], scalars["cheapest"]
-        self._grouped = bool(scalars["grouped"])
 
     # -- room
 
@@ -370,14 +351,14 @@ class Calendar:
 
         `more` is how many sources or groups the call names.
         """
-        self._chains = room.chains_for(self._chains, len(self._hosts.until), more)
+        self._chains = capacity.chains_for(self._chains, len(self._hosts.until), more)
         return compiled(self._catalogue, self._chains, self._wards, self._hosts, *arguments)
 
     def _grow_hosts(self, groups: int) -> None:
-        self._chains, self._hosts = room.hosts_for(self._chains, self._hosts, groups)
+        self._chains, self._hosts = capacity.hosts_for(self._chains, self._hosts, groups)
 
     def _new_ward(self, slots: int, group: int) -> int:
-        self._chains, self._wards = room.another_ward(self._chains, self._wards, slots, group)
+        self._chains, self._wards = capacity.another_ward(self._chains, self._wards, slots, group)
         return len(self._wards.dial) - 1
 
     def _open_wards(self) -> None:
@@ -386,65 +367,11 @@ class Calendar:
         self._chains.ledger[CROWDS] = 0
         for group in self._hosts.table[:crowds, CROWD].copy():
             if self._hosts.table[group, WARD] == 0:
-                ward = self._new_ward(self._host_slots(), int(group))
-                self._run(amendments.open_ward, group, ward)
-
-    def _host_slots(self) -> int:
-        """Slots for one host's ward: fewer where there are many of them."""
-        share = len(self) // (SOURCES_PER_SLOT * len(self._wards.dial))
-        return _power_of_two(share, 16, HOST_SLOTS)
-
-
-def _path(path: Any) -> Path:
-    if not isinstance(path, str | Path):
-        raise ParameterError("path", "the path of a file", shown(path))
-    return Path(path)
+                # fewer slots where there are many wards
+                share = len(self) // (SOURCES_PER_SLOT * len(self._wards.dial))
+                ward = self._new_ward(_power_of_two(share, 16, HOST_SLOTS), int(group))
+                self._run(edits.open_ward, group, ward)
 
 
 def _power_of_two(number: int, low: int, high: int) -> int:
     return min(max(1 << max(number, 1).bit_length(), low), high)
-
-
-def _last(value: npt.ArrayLike, argument: str = "last") -> FloatArray:
-    given = moments(argument, value)
-    return checked(argument, given, "a time in seconds, or -inf for never", low=-math.inf, high=_LATEST)
-
-
-def _until(value: npt.ArrayLike) -> FloatArray:
-    given = moments("until", value)
-    return checked("until", given, "a time in seconds; inf for always, -inf for never", low=-math.inf)
-
-
-def _max_age(value: npt.ArrayLike) -> FloatArray:
-    return checked("max_age", durations("max_age", value), "> 0 or inf", open_low=True)
-
-
-_LATEST = float(np.finfo(np.float64).max)
-
-
-def _whole(argument: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu" and array.size:
-        raise ParameterError(argument, "whole numbers >= 0", repr(value))
-    bad = (array < 0) | (array > np.iinfo(np.int32).max)
-    if bad.any():
-        element = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ParameterError(argument, "whole numbers >= 0", array[element], element or None)
-    return array
-
-
-def _one_per_source(columns: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-    try:
-        flat = np.broadcast_arrays(*(np.atleast_1d(column) for column in columns.values()))
-    except ValueError as error:
-        shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
-        raise ParameterError("shapes", "one number each or one per source", shapes) from error
-    if flat[0].ndim != 1:
-        raise ParameterError("shapes", "one-dimensional", f"{flat[0].shape}")
-    return list(flat)
-
-
-def _per_id(argument: str, values: FloatArray, which: IntArray) -> FloatArray:
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != len(which)):
-        raise ParameterError(argument, f"one number or one per id ({len(which)})", f"shape {values.shape}")
-    return np.ascontiguousarray(np.broadcast_to(values, which.shape), dtype=np.float64)

@@ -4,8 +4,8 @@ A chain is a linked list of 64-byte blocks, each holding up to 15 members: readi
 not per member. Members are never taken out of the middle. A source says in `place` which chain holds its live entry;
 entries elsewhere are stale and are dropped when read.
 
-Blocks come from one array that the caller keeps large enough (:mod:`~recrawl.scheduling.room`): reading frees blocks,
-appending takes them, and only the head block of a chain may be part empty.
+Blocks come from one array that the caller keeps large enough (:mod:`~recrawl.scheduling.capacity`): reading frees
+blocks, appending takes them, and only the head block of a chain may be part empty.
 """
 
 from __future__ import annotations

@@ -18,13 +18,15 @@ import math
 import numpy as np
 from numba import njit
 
+from recrawl.scheduling.candidate_scan import Candidates, note_crowd, survey
 from recrawl.scheduling.compiled import inlined, inner
-from recrawl.scheduling.newcomers import feed, first_newcomer, wanted
+from recrawl.scheduling.newcomer_heap import feed, first_newcomer, wanted
 from recrawl.scheduling.ranking import bring_first, precedes, put_in_order
 from recrawl.scheduling.state import (
     AHEAD,
     AWAKE,
     BEST,
+    COUNT,
     DEMAND,
     GROUP,
     LABOUR,
@@ -36,18 +38,16 @@ from recrawl.scheduling.state import (
     POOL,
     ROSE,
     SLOTS,
-    TALLY,
     WARD,
     WIDTH,
-    Catalogue,
     Chains,
     Float64Array,
-    Hosts,
+    HostColumns,
     Int64Array,
+    SourceRecords,
     Wards,
 )
-from recrawl.scheduling.survey import Candidates, note_crowd, survey
-from recrawl.scheduling.wheel import (
+from recrawl.scheduling.timing_wheel import (
     COARSE_SHARE,
     COARSENESS,
     cost_of,
@@ -68,13 +68,9 @@ HOST_KEEP = 8
 # Calls over which the demand is smoothed.
 DEMAND_MEMORY = 32.0
 
-# places of the report
-GUARANTEED, SPENT, LAST_INDEX = 0, 1, 2
-REPORT = 3
-
 
 @inlined
-def ward_of(catalogue: Catalogue, wards: Wards, hosts: Hosts, source: int) -> int:
+def ward_of(catalogue: SourceRecords, wards: Wards, hosts: HostColumns, source: int) -> int:
     """The ward in whose pool a source is."""
     if len(catalogue.group) == 0:
         return 0
@@ -84,14 +80,14 @@ def ward_of(catalogue: Catalogue, wards: Wards, hosts: Hosts, source: int) -> in
 
 @inner
 def _give_back(
-    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ids: Int64Array, low: int, high: int
+    catalogue: SourceRecords, chains: Chains, wards: Wards, hosts: HostColumns, ids: Int64Array, low: int, high: int
 ) -> None:
     for k in range(low, high):
         stay(catalogue, chains, wards, ward_of(catalogue, wards, hosts, ids[k]), ids[k])
 
 
 @njit(cache=True)
-def _order_overdue(catalogue: Catalogue, late: Int64Array, due: Float64Array, count: int, now: float) -> None:
+def _order_overdue(catalogue: SourceRecords, late: Int64Array, due: Float64Array, count: int, now: float) -> None:
     """Sort by due time, then by rank."""
     key = -due[:count]
     put_in_order(key, late, 0, count)
@@ -111,10 +107,10 @@ def _order_overdue(catalogue: Catalogue, late: Int64Array, due: Float64Array, co
 
 @inner
 def _champions(
-    catalogue: Catalogue,
+    catalogue: SourceRecords,
     chains: Chains,
     wards: Wards,
-    hosts: Hosts,
+    hosts: HostColumns,
     ids: Int64Array,
     index: Float64Array,
     count: int,
@@ -122,8 +118,8 @@ def _champions(
     """Bring each group's best to the front and give the others back; how many groups there are."""
     for k in range(count):
         group = group_of(catalogue, ids[k])
-        hosts.table[group, TALLY] += 1
-        note_crowd(chains, hosts, group, hosts.table[group, TALLY])
+        hosts.table[group, COUNT] += 1
+        note_crowd(chains, hosts, group, hosts.table[group, COUNT])
         best = hosts.table[group, BEST]
         if best == USED:
             continue
@@ -133,9 +129,9 @@ def _champions(
     for k in range(count):
         source, merit = ids[k], index[k]
         group = group_of(catalogue, source)
-        hosts.table[group, TALLY] = 0
+        hosts.table[group, COUNT] = 0
         if hosts.table[group, BEST] == k:
-            # positions before k are settled, so what stands at `front` has been dealt with
+            # positions before k are done, so what stands at `front` has been dealt with
             hosts.table[group, BEST] = -1
             ids[front], index[front] = source, merit
             front += 1
@@ -146,7 +142,7 @@ def _champions(
 
 @inner
 def _lower_by_need(
-    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, ahead: float, floor: float
+    catalogue: SourceRecords, chains: Chains, wards: Wards, hosts: HostColumns, ward: int, ahead: float, floor: float
 ) -> None:
     """Lower a mark because candidates ran out, to `floor` at most; to 0, waking everybody, once the ring is round."""
     dial, knob = wards.dial[ward], wards.knob[ward]
@@ -186,24 +182,24 @@ def _govern(wards: Wards, ward: int, ids: Int64Array, index: Float64Array, low: 
 
 @njit(cache=True)
 def _ward_candidates(
-    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, ward: int, now: float
+    catalogue: SourceRecords, chains: Chains, wards: Wards, hosts: HostColumns, ward: int, now: float
 ) -> Candidates:
     """The candidates of one host's ward, lowering its mark, if need be, as far as that of ward 0."""
     turn(catalogue, chains, wards, hosts, ward, now)
     ahead = max(now - wards.dial[ward, LATEST], wards.dial[ward, WIDTH])
-    settle = True
+    may_raise = True
     while True:
-        seen = survey(catalogue, chains, wards, hosts, ward, now, HOST_KEEP, settle)
+        seen = survey(catalogue, chains, wards, hosts, ward, now, HOST_KEEP, may_raise)
         if seen[2] + seen[5] > 0 or wards.dial[ward, MARK] <= wards.dial[0, MARK]:
             return seen
-        settle = False
+        may_raise = False
         _lower_by_need(catalogue, chains, wards, hosts, ward, ahead, wards.dial[0, MARK])
         ahead = max(2.0 * ahead, wards.dial[ward, WIDTH])
 
 
 @njit(cache=True)
 def _visit_wards(
-    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, now: float, candidates: Candidates
+    catalogue: SourceRecords, chains: Chains, wards: Wards, hosts: HostColumns, now: float, candidates: Candidates
 ) -> Candidates:
     """Add the best of every host that has a ward of its own."""
     found, index, bright, late, due, overdue = candidates
@@ -240,7 +236,7 @@ def _visit_wards(
 
 @inner
 def _take_overdue(
-    catalogue: Catalogue, hosts: Hosts, late: Int64Array, count: int, budget: float
+    catalogue: SourceRecords, hosts: HostColumns, late: Int64Array, count: int, budget: float
 ) -> tuple[int, float, int]:
     """Walk down the overdue, bringing those taken to the front; how many, what they cost, who did not fit, or -1."""
     taken, spent = 0, 0.0
@@ -263,7 +259,7 @@ def _take_overdue(
 
 @njit(cache=True)
 def _take_ranked(
-    catalogue: Catalogue, ids: Int64Array, index: Float64Array, count: int, spent: float, budget: float, guess: int
+    catalogue: SourceRecords, ids: Int64Array, index: Float64Array, count: int, spent: float, budget: float, guess: int
 ) -> tuple[int, float, int]:
     """Walk down the ranking, those taken at the front and in order; how many, spent so far, who did not fit, or -1."""
     sorted_to, taken = 0, 0
@@ -284,7 +280,7 @@ def _take_ranked(
 
 
 @inner
-def _newcomer_first(catalogue: Catalogue, newcomer: int, last: int, now: float) -> bool:
+def _newcomer_first(catalogue: SourceRecords, newcomer: int, last: int, now: float) -> bool:
     """Whether a newcomer still in the heap ranks above the last source looked at: taken, or the one that did not fit.
 
     Whoever did not fit ends the walk, so those before it must all be known.
@@ -299,7 +295,7 @@ def _newcomer_first(catalogue: Catalogue, newcomer: int, last: int, now: float) 
 
 
 @inner
-def _likely(catalogue: Catalogue, wards: Wards, newcomer: int) -> bool:
+def _likely(catalogue: SourceRecords, wards: Wards, newcomer: int) -> bool:
     """Whether a newcomer would have been taken in the latest call."""
     if newcomer < 0:
         return False
@@ -308,7 +304,7 @@ def _likely(catalogue: Catalogue, wards: Wards, newcomer: int) -> bool:
 
 @inner
 def _mark_crawled(
-    catalogue: Catalogue, chains: Chains, wards: Wards, hosts: Hosts, picked: Int64Array, now: float
+    catalogue: SourceRecords, chains: Chains, wards: Wards, hosts: HostColumns, picked: Int64Array, now: float
 ) -> None:
     for k in range(len(picked)):
         source = picked[k]
@@ -317,44 +313,34 @@ def _mark_crawled(
         sleep_or_stay(catalogue, chains, wards, ward, source, now, 0.0)
 
 
-@njit(cache=True)
-def _settle_accounts(
-    catalogue: Catalogue,
-    late: Int64Array,
-    first: int,
-    ids: Int64Array,
-    index: Float64Array,
-    taken: int,
-    spent: float,
-    now: float,
-    report: Float64Array,
-) -> Int64Array:
-    """The choice in order; reports what was spent, what of it only because of `max_age`, and the last index."""
-    lowest = index[taken - 1] if taken > 0 else math.inf
-    picked = np.empty(first + taken, np.int64)
-    for k in range(first):
-        picked[k] = late[k]
-        if index_now(catalogue, late[k], now) < lowest:
-            report[GUARANTEED] += cost_of(catalogue, late[k])
-    picked[first:] = ids[:taken]
-    report[SPENT] += spent
-    report[LAST_INDEX] = lowest
-    return picked
+@inner
+def _prepare_next(
+    wards: Wards, picked: int, lowest: float, ids: Int64Array, index: Float64Array, taken: int, count: int, now: float
+) -> None:
+    """Note what the call took, and move the mark for the next one."""
+    dial = wards.dial[0]
+    if lowest < math.inf:
+        dial[LOWEST] = lowest
+    if dial[DEMAND] <= 0.0:
+        dial[DEMAND] = picked
+    dial[DEMAND] += (picked - dial[DEMAND]) / DEMAND_MEMORY
+    _govern(wards, 0, ids, index, taken, count, now - dial[LATEST])
+    dial[LATEST] = now
+    wards.knob[0, LABOUR] = max(0, wards.knob[0, LABOUR] - 6 * picked)
 
 
 @njit(cache=True)
 def choose(
-    catalogue: Catalogue,
+    catalogue: SourceRecords,
     chains: Chains,
     wards: Wards,
-    hosts: Hosts,
+    hosts: HostColumns,
     now: float,
     budget: float,
     guess: int,
     cheapest: float,
-    report: Float64Array,
-) -> Int64Array:
-    """Choose at `now`, mark the chosen as crawled, and prepare the next call.
+) -> tuple[Int64Array, float]:
+    """Choose at `now`, mark the chosen as crawled, and prepare the next call; also the last index, inf for none.
 
     `guess` is about how many it may be; no source costs less than `cheapest`.
     """
@@ -362,14 +348,14 @@ def choose(
     hosted = len(catalogue.group) > 0
     keep = 4 * guess + 2 * HOST_KEEP
     ahead = max(now - dial[LATEST], dial[WIDTH])
-    settle = True
+    may_raise = True
     turn(catalogue, chains, wards, hosts, 0, now)
     quota = guess if _likely(catalogue, wards, first_newcomer(catalogue, chains)) else 0
     while True:
         feed(catalogue, chains, wards, quota)
-        candidates = survey(catalogue, chains, wards, hosts, 0, now, keep, settle)
+        candidates = survey(catalogue, chains, wards, hosts, 0, now, keep, may_raise)
         ids, index, count, late, due, overdue = _visit_wards(catalogue, chains, wards, hosts, now, candidates)
-        settle = False
+        may_raise = False
         _order_overdue(catalogue, late, due, overdue, now)
         first, spent, misfit = _take_overdue(catalogue, hosts, late, overdue, budget)
         if hosted:
@@ -396,14 +382,8 @@ def choose(
             ahead = max(2.0 * ahead, dial[WIDTH])
     _give_back(catalogue, chains, wards, hosts, late, first, overdue)
     _give_back(catalogue, chains, wards, hosts, ids, taken, count)
-    picked = _settle_accounts(catalogue, late, first, ids, index, taken, spent, now, report)
-    if taken > 0:
-        dial[LOWEST] = index[taken - 1]
+    picked = np.concatenate((late[:first], ids[:taken]))
+    lowest = index[taken - 1] if taken > 0 else math.inf
     _mark_crawled(catalogue, chains, wards, hosts, picked, now)
-    if dial[DEMAND] <= 0.0:
-        dial[DEMAND] = len(picked)
-    dial[DEMAND] += (len(picked) - dial[DEMAND]) / DEMAND_MEMORY
-    _govern(wards, 0, ids, index, taken, count, now - dial[LATEST])
-    dial[LATEST] = now
-    wards.knob[0, LABOUR] = max(0, wards.knob[0, LABOUR] - 6 * len(picked))
-    return picked
+    _prepare_next(wards, len(picked), lowest, ids, index, taken, count, now)
+    return picked, lowest

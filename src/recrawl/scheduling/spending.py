@@ -6,6 +6,8 @@ ranking, stop at the first that does not fit, keep the rest of the budget.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -14,6 +16,8 @@ from recrawl.records import FloatArray, IntArray
 # Budgets are sums of fractions: a balance this much short of a cost still pays for it.
 ROUNDING = 1e-9
 _NO_GROUPS = np.empty(0, np.int64)
+SMOOTHING = 1 / 8
+"""How much of the newest observation the smoothed price takes over."""
 FEW = 64
 """Up to so many, one pass that keeps the best so far in order beats partitioning."""
 
@@ -142,3 +146,8 @@ def first_of_each(ranked: IntArray, groups: IntArray) -> IntArray:
     """The ranking with all but the best target of each group struck out."""
     _, first = np.unique(groups[ranked], return_index=True)
     return ranked[np.sort(first)]
+
+
+def smoothed_price(price: float, lowest: float) -> float:
+    """The price after a choice whose last one had this index; NaN is a price not known yet."""
+    return price + SMOOTHING * (lowest - price) if math.isfinite(price) else lowest

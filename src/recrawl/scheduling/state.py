@@ -19,9 +19,9 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 Float64Array = npt.NDArray[np.float64]
 
-# columns of Catalogue.record
+# columns of SourceRecords.record
 VALUE, RATE, LAST, NOT_BEFORE = 0, 1, 2, 3
-# Catalogue.place of a source that is gone; any other place is the number of a chain
+# SourceRecords.place of a source that is gone; any other place is the number of a chain
 GONE = -1
 
 # columns of Wards.dial
@@ -46,12 +46,12 @@ LABOUR = 8  # naps computed beyond what steady work needs, since the last tuning
 RUNG = 9  # the rung of the ladder at which the mark was when the ladder was last looked at
 KNOBS = 10
 
-# columns of Hosts.table
+# columns of HostColumns.table
 TIMER = 0  # the slot in which the wheel of ward 0 will look whether the hold is over, or -1
 SHELF = 1  # the chain of candidates that wait for the hold to end
 WAITING = 2  # how many these are
 WARD = 3  # the ward of a crowded host, or 0
-BEST, TALLY = 4, 5  # scratch of one call
+BEST, COUNT = 4, 5  # scratch of one call
 CROWD = 6  # row k: the k-th group that should get a ward
 COLUMNS = 7
 
@@ -66,7 +66,7 @@ LEDGER = 6
 NEWCOMER = 0
 
 
-class Catalogue(NamedTuple):
+class SourceRecords(NamedTuple):
     """One row or element per source; `cost` and `max_age` have one element where all sources agree."""
 
     record: Float64Array
@@ -98,7 +98,7 @@ class Wards(NamedTuple):
     knob: Int64Array
 
 
-class Hosts(NamedTuple):
+class HostColumns(NamedTuple):
     """One row per group: held until when, and a table of whole numbers."""
 
     until: Float64Array

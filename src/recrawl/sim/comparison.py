@@ -28,8 +28,9 @@ from recrawl import policies
 from recrawl.errors import ContractError, ParameterError, RecrawlError
 from recrawl.policies.contract import Policy
 from recrawl.policies.grouped_arms import GroupedArms
-from recrawl.policies.written import parse
-from recrawl.sim.replay import CrawlLog, replay
+from recrawl.policies.policy_spec import parse
+from recrawl.report.progress import ProgressCallback
+from recrawl.sim.replay import ReplayedCrawls, replay
 from recrawl.sim.scenarios import DAY_S, Scenario, half_life_s
 from recrawl.sim.scoring import Score, score
 from recrawl.sim.traces import Trace
@@ -47,12 +48,10 @@ FULL_USE = 0.98
 SCALE_RANGE, SCALE_STEPS = (2.0**-12, 4.0), 9
 STORE_EFFORT = 20
 """About how many times as long a replay takes through the store."""
-Progress = Callable[[str, float], None]
-"""Called with what is being done and the share of it that is done."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class Contender:
     """A policy by name, with options; `through_store` if it is the live program's."""
 
     name: str
@@ -60,10 +59,10 @@ class Entry:
     through_store: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Entry:
+    def parse(cls, text: str) -> Contender:
         """`NAME`, or `NAME:option,option=value`; an option without a value is switched on.
 
-        >>> Entry.parse("azar:filled,floor=0.2").options
+        >>> Contender.parse("azar:filled,floor=0.2").options
         (('filled', True), ('floor', 0.2))
         """
         name, options = parse(text)
@@ -108,19 +107,19 @@ class Entry:
         return self.name not in PAGE_PEERS
 
 
-def default_entries(scaled: bool = False) -> list[Entry]:
+def default_entries(scaled: bool = False) -> list[Contender]:
     """Ours, round robin, and every peer as shipped and filled (and, on demand, scaled in hindsight)."""
-    entries = [Entry(OURS), Entry("round_robin")]
+    entries = [Contender(OURS), Contender("round_robin")]
     for name in PEERS:
-        entries += [Entry(name), Entry(name, (("filled", True),))]
+        entries += [Contender(name), Contender(name, (("filled", True),))]
         if scaled and name not in PAGE_PEERS:
-            entries.append(Entry(name, (("scaled", True),)))
+            entries.append(Contender(name, (("scaled", True),)))
     return entries
 
 
-def grouped_entries() -> list[Entry]:
+def grouped_entries() -> list[Contender]:
     """The policies of icc2021 on pages grouped by behaviour."""
-    return [Entry(name, (("grouped", True),)) for name in GROUPED]
+    return [Contender(name, (("grouped", True),)) for name in GROUPED]
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class Job:
 
     scenario: Scenario
     budget: float
-    entry: Entry
+    entry: Contender
     keep_log: bool = False
 
 
@@ -139,10 +138,10 @@ class Outcome:
 
     scenario: Scenario
     budget: float
-    entry: Entry
+    entry: Contender
     score: Score
     seconds: float
-    log: CrawlLog | None = None
+    log: ReplayedCrawls | None = None
 
     @property
     def column(self) -> str:
@@ -150,12 +149,12 @@ class Outcome:
         return f"{self.scenario.name}@{self.budget:g}"
 
 
-Play = Callable[[Job, Trace], CrawlLog]
+Play = Callable[[Job, Trace], ReplayedCrawls]
 """Makes the crawls of a job."""
 
 
 def jobs_for(
-    scenarios: Sequence[Scenario], budgets: Sequence[float], entries: Sequence[Entry], keep_log: bool = False
+    scenarios: Sequence[Scenario], budgets: Sequence[float], entries: Sequence[Contender], keep_log: bool = False
 ) -> list[Job]:
     """Every entry on every column it applies to; each scenario's own budgets where none are given."""
     found = [
@@ -173,7 +172,7 @@ def jobs_for(
     return found
 
 
-def in_memory(job: Job, trace: Trace) -> CrawlLog:
+def in_memory(job: Job, trace: Trace) -> ReplayedCrawls:
     """The crawls of a policy by itself."""
     if job.entry.through_store:
         raise ContractError(f"{job.entry.label}: nobody was given to play it")
@@ -192,10 +191,10 @@ def run_job(job: Job, trace: Trace, stored: Play = in_memory) -> Outcome:
     return Outcome(job.scenario, job.budget, job.entry, result, spent, log if job.keep_log else None)
 
 
-def _scaled(job: Job, trace: Trace) -> tuple[CrawlLog, Score]:
+def _scaled(job: Job, trace: Trace) -> tuple[ReplayedCrawls, Score]:
     """The rule at the largest scale of its intervals that still uses the budget; bisected over powers of two."""
 
-    def at(scale: float) -> tuple[CrawlLog, Score]:
+    def at(scale: float) -> tuple[ReplayedCrawls, Score]:
         log = replay(job.scenario, trace, job.entry.policy(job.scenario, scale=scale), job.budget)
         return log, score(job.scenario, trace, log, job.budget)
 
@@ -212,7 +211,11 @@ def _scaled(job: Job, trace: Trace) -> tuple[CrawlLog, Score]:
 
 
 def run_jobs(
-    jobs: Sequence[Job], traces: dict[str, Trace], progress: Progress, workers: int = 2, stored: Play = in_memory
+    jobs: Sequence[Job],
+    traces: dict[str, Trace],
+    progress: ProgressCallback,
+    workers: int = 2,
+    stored: Play = in_memory,
 ) -> list[Outcome]:
     """Do all replays, some at a time, the longest first; outcomes in the order of the jobs.
 

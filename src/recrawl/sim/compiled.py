@@ -9,6 +9,7 @@ index chosen in the slot before, less a margin. If that was too high, the slot i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,6 +32,16 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.scheduling.ranking import bring_first, put_in_order
 from recrawl.sim.randomness import Streams
 from recrawl.sim.worlds import Dynamics, advance
+
+
+class RunRecord(NamedTuple):
+    """What one run fills: worth per slot, crawls per source; `states` and `actions` per slot, if they have rows."""
+
+    reward: FloatArray
+    crawls: IntArray
+    states: FloatArray
+    actions: BoolArray
+
 
 MOST_TABLED = 4_000_000
 MOST_SLOTS_TABLED = 4096
@@ -64,10 +75,7 @@ def _bound(numbers: FloatArray, i: int, worth: float, keep: float) -> float:
 
 @njit(cache=True)
 def _rank(
-    kind: int,
-    numbers: FloatArray,
-    thresholds: FloatArray,
-    values: FloatArray,
+    rule: Rule,
     keep: FloatArray,
     table: FloatArray,
     observed: BoolArray,
@@ -80,6 +88,7 @@ def _rank(
     ids: IntArray,
 ) -> int:
     """Gather the candidates that are not surely below `guess` and bring the `most` best first; how many there are."""
+    kind, numbers, thresholds, values = rule
     size = 0
     for i in range(len(worth)):
         if observed[i] and looks(kind, numbers, i):
@@ -106,16 +115,13 @@ def run_ranked(
     income: int,
     kept: int,
     cost_units: IntArray,
-    reward: FloatArray,
-    crawls: IntArray,
-    states: FloatArray,
-    actions: BoolArray,
+    out: RunRecord,
 ) -> int:
-    """One run; fills `reward` per slot and `crawls` per source, `states` and `actions` if they have rows.
+    """One run; fills `out`.
 
     Tokens are counted in whole units; returns the units spent.
     """
-    kind, numbers, thresholds, values = rule
+    reward, crawls, states, actions = out
     code, laws, keep, lifetime, rows = dynamics
     n = len(keep)
     worth, crawled = np.zeros(n), np.full(n, -1, dtype=np.int64)
@@ -133,22 +139,7 @@ def run_ranked(
             continue
         size = 0
         for attempt in (guess, -math.inf):
-            size = _rank(
-                kind,
-                numbers,
-                thresholds,
-                values,
-                keep,
-                table,
-                observed,
-                worth,
-                slot,
-                crawled,
-                most,
-                attempt,
-                score,
-                ids,
-            )
+            size = _rank(rule, keep, table, observed, worth, slot, crawled, most, attempt, score, ids)
             if size == most:
                 break
         # A little below the price of this slot, because scoring a slot twice costs more than a few candidates.
@@ -180,13 +171,11 @@ def run_relaxed(
     price: float,
     step: float,
     exponent: float,
-    reward: FloatArray,
-    crawls: IntArray,
-    states: FloatArray,
-    actions: BoolArray,
+    out: RunRecord,
 ) -> float:
     """One run of relaxed control by dual descent; returns what it spent."""
     _, numbers, _, _ = rule
+    reward, crawls, states, actions = out
     code, laws, keep, lifetime, rows = dynamics
     n = len(keep)
     worth, crawled = np.zeros(n), np.full(n, -1, dtype=np.int64)

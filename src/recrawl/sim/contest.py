@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from recrawl.kernels.continuous_index import continuous_index
+from recrawl.kernels.worth import decay_of, remaining
 from recrawl.learning.censoring import missed_items
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.contract import LivePolicy, Policy
-from recrawl.records import FloatArray, Visits
+from recrawl.records import FloatArray, IntArray, Visits
+from recrawl.sim.replay import play
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class Oracle(RankedPolicy):
 
     def __init__(self, published: Publications) -> None:
         super().__init__()
-        self.fading = np.log(2.0) / published.half_life_s
+        self.fading = decay_of(published.half_life_s)
         self.value = published.rates() * published.interest / self.fading
 
     def rank(self, now: float, states: FloatArray | None) -> FloatArray:
@@ -86,24 +88,39 @@ def _begin(policy: Policy, published: Publications) -> None:
         policy.configure(np.arange(count), **terms)
 
 
-def compete(policy: Policy, published: Publications, budget_per_s: float) -> Result:
-    """Run a policy over the whole contest."""
-    count = len(published)
-    _begin(policy, published)
-    last = np.full(count, -np.inf)
-    captured, fetches, slot = 0.0, 0, 1.0 / budget_per_s
-    for k in range(1, int((published.end - published.start) * budget_per_s) + 1):
-        now = published.start + k * slot
-        chosen = policy.choose(now, 1.0)
-        fetches += len(chosen)
-        for i in chosen.tolist():
-            shown = published.times[i]
+class ListedItems:
+    """What crawls show where each source lists its latest items, and the interest they have captured so far."""
+
+    def __init__(self, published: Publications) -> None:
+        self._published = published
+        self._last = np.full(len(published), -np.inf)
+        self.captured = 0.0
+
+    def __len__(self) -> int:
+        return len(self._published)
+
+    def crawl(self, ids: IntArray, now: float) -> list[Visits]:
+        """What a crawl of these sources at this moment shows."""
+        published, news, missed = self._published, [], []
+        for i in ids.tolist():
+            shown, last = published.times[i], self._last[i]
             end = int(np.searchsorted(shown, now, side="right"))
             listed = shown[max(end - int(published.window[i]), 0) : end]
-            new = listed[listed > last[i]]
-            missed = missed_items(listed, len(new), last[i], now)
-            if last[i] > -np.inf:
-                captured += float(published.interest[i] * np.sum(2.0 ** ((new - now) / published.half_life_s[i])))
-            last[i] = now
-            policy.observe(Visits(np.array([i]), now, published=[new], new=np.array([missed])))
-    return Result(captured, fetches)
+            new = listed[listed > last]
+            news.append(new)
+            missed.append(missed_items(listed, len(new), last, now))
+            if last > -np.inf:
+                left = remaining(now - new, published.half_life_s[i])
+                self.captured += float(published.interest[i] * np.sum(left))
+            self._last[i] = now
+        return [Visits(ids, now, published=news, new=np.array(missed))]
+
+
+def compete(policy: Policy, published: Publications, budget_per_s: float) -> Result:
+    """Run a policy over the whole contest."""
+    _begin(policy, published)
+    world, slot = ListedItems(published), 1.0 / budget_per_s
+    slots = range(1, int((published.end - published.start) * budget_per_s) + 1)
+    crawls = play(policy, world, (published.start + k * slot for k in slots))
+    fetches = sum(len(ids) for _, ids in crawls)
+    return Result(world.captured, fetches)

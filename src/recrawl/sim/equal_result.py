@@ -12,7 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recrawl.sim.comparison import OURS, Entry, Job, Outcome, Progress, in_processes, replay_job, run_job
+from recrawl.report.progress import ProgressCallback
+from recrawl.sim.comparison import OURS, Contender, Job, Outcome, in_processes, replay_job, run_job
 from recrawl.sim.scenarios import Scenario
 from recrawl.sim.traces import Trace
 
@@ -34,7 +35,7 @@ class EqualResult:
     """
 
     scenario: Scenario
-    entry: Entry
+    entry: Contender
     budget: float
     score: float
     multiple: float
@@ -44,7 +45,7 @@ class EqualResult:
 class _Curve:
     """A rule's score against its budget, replayed where asked."""
 
-    def __init__(self, scenario: Scenario, trace: Trace, entry: Entry) -> None:
+    def __init__(self, scenario: Scenario, trace: Trace, entry: Contender) -> None:
         self.scenario, self.trace, self.entry = scenario, trace, entry
         self.known: dict[float, tuple[float, float]] = {}
 
@@ -65,7 +66,7 @@ class _Curve:
         return tuple((budget, value) for budget, (value, _) in sorted(self.known.items()))
 
 
-def equal_results(scenario: Scenario, trace: Trace, entry: Entry, wanted: dict[float, float]) -> list[EqualResult]:
+def equal_results(scenario: Scenario, trace: Trace, entry: Contender, wanted: dict[float, float]) -> list[EqualResult]:
     """The multiple of each budget in `wanted` (budget to score) at which the entry reaches the score."""
     curve = _Curve(scenario, trace, entry)
     multiples = {budget: _multiple(curve, budget, curve.goodness(value)) for budget, value in wanted.items()}
@@ -103,7 +104,7 @@ def _between(curve: _Curve, low: float, high: float, wanted: float) -> float:
 @dataclass(frozen=True)
 class _Search:
     scenario: Scenario
-    entry: Entry
+    entry: Contender
     wanted: tuple[tuple[float, float], ...]
 
 
@@ -112,18 +113,18 @@ def _search(task: _Search, traces: dict[str, Trace]) -> list[EqualResult]:
 
 
 def compare_budgets(
-    outcomes: Sequence[Outcome], traces: dict[str, Trace], progress: Progress, workers: int = 2
+    outcomes: Sequence[Outcome], traces: dict[str, Trace], progress: ProgressCallback, workers: int = 2
 ) -> list[EqualResult]:
     """For every rule in `outcomes`, the budgets at which it reaches what ours reached there."""
     wanted: dict[Scenario, list[tuple[float, float]]] = {}
     for outcome in outcomes:
-        if outcome.entry == Entry(OURS):
+        if outcome.entry == Contender(OURS):
             wanted.setdefault(outcome.scenario, []).append((outcome.budget, outcome.score.value))
     pairs = dict.fromkeys((outcome.scenario, outcome.entry) for outcome in outcomes)
     tasks = [
         _Search(scenario, entry, tuple(wanted[scenario]))
         for scenario, entry in pairs
-        if scenario in wanted and entry != Entry(OURS) and not (entry.scaled or entry.through_store)
+        if scenario in wanted and entry != Contender(OURS) and not (entry.scaled or entry.through_store)
     ]
     title = "fetches for the same result"
     progress(title, 0.0)
@@ -149,11 +150,11 @@ def _our_curves(
         tried = {budget for each in others if each.scenario == scenario for budget, _ in each.curve}
         most = 2 * max(budget for budget, _ in points)
         tasks += [
-            Job(scenario, budget, Entry(OURS)) for budget in sorted(tried - dict(points).keys()) if budget <= most
+            Job(scenario, budget, Contender(OURS)) for budget in sorted(tried - dict(points).keys()) if budget <= most
         ]
     found = [outcome for _, outcome in in_processes(replay_job, tasks, traces, workers)]
     return [
-        EqualResult(scenario, Entry(OURS), budget, value, 1.0, tuple(sorted({*points, *_scores(found, scenario)})))
+        EqualResult(scenario, Contender(OURS), budget, value, 1.0, tuple(sorted({*points, *_scores(found, scenario)})))
         for scenario, points in wanted.items()
         for budget, value in points
     ]

@@ -3,7 +3,11 @@
 Time runs in ticks. At the end of tick k, at starts_at + k·tick_s, the bucket receives one tick's income and holds at
 most max(1, one tick's income); if it holds a whole token, the policy chooses, and its crawls happen at that very time.
 An event at e is seen by the first crawl at t ≥ e. A crawl of a page shows whether it changed since the last one (the
-first is the baseline and shows nothing), a crawl of a source the items published since the last one.
+first is the baseline and shows nothing), a crawl of a source the items published since the last one, a crawl of a list
+what it states at that time about each of its pages.
+
+Lists are targets numbered after the pages, and only for policies that use them (`uses_lists`): the others are given the
+pages alone, and spend nothing on lists. Which of its targets are lists a policy sees when it visits them.
 
 Looking ahead is impossible by construction: the policy is handed the number of targets, their names, the time, the
 tokens, and :class:`Visits` made from events up to that time. The trace itself never reaches it.
@@ -11,7 +15,7 @@ tokens, and :class:`Visits` made from events up to that time. The trace itself n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,8 +23,9 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import ContractError
-from recrawl.records import FloatArray, IntArray, Visits
+from recrawl.records import FloatArray, IntArray, Listed, Visits
 from recrawl.sim.scenarios import DAY_S, Scenario
+from recrawl.sim.trace_lists import TraceList
 from recrawl.sim.traces import Trace
 
 TOKEN = DAY_S
@@ -28,7 +33,7 @@ TOKEN = DAY_S
 
 
 @dataclass(frozen=True, eq=False)
-class CrawlLog:
+class ReplayedCrawls:
     """Who was crawled when: places in the trace's targets and UTC seconds, in the order of the crawls."""
 
     ids: IntArray
@@ -59,9 +64,21 @@ class TraceWorld:
         self._next = trace.offsets[:-1].copy()
         self._copied = np.zeros(len(trace), dtype=bool)
         self._items = items
+        self._lists = [_ListWorld(each) for each in trace.lists]
 
-    def crawl(self, ids: IntArray, now: float) -> Visits:
-        """What a crawl of these targets at this moment shows."""
+    def __len__(self) -> int:
+        return len(self._next) + len(self._lists)
+
+    def crawl(self, ids: IntArray, now: float) -> list[Visits]:
+        """What a crawl of these targets at this moment shows: of pages or sources, then of lists."""
+        targets, lists = ids[ids < len(self._next)], ids[ids >= len(self._next)]
+        shown = [self._crawl_targets(targets, now)] if len(targets) else []
+        if len(lists):
+            said = [self._lists[number - len(self._next)].crawl(now) for number in lists.tolist()]
+            shown.append(Visits(lists, now, sitemap=said))
+        return shown
+
+    def _crawl_targets(self, ids: IntArray, now: float) -> Visits:
         begins, ends = self._next[ids], _up_to(now, ids, self._next, self._offsets, self._times)
         self._next[ids] = ends
         if self._items:
@@ -72,8 +89,27 @@ class TraceWorld:
         return Visits(ids, now, changed=changed)
 
 
+class _ListWorld:
+    """What crawls show of one list."""
+
+    def __init__(self, entries: TraceList) -> None:
+        self._entries = entries
+        self._all = np.arange(len(entries.pages))
+        self._next = entries.offsets[:-1].copy()
+
+    def crawl(self, now: float) -> Listed:
+        """The pages that stand in it, and when each is said to have been modified."""
+        entries = self._entries
+        self._next = _up_to(now, self._all, self._next, entries.offsets, entries.listed_at)
+        there = self._next > entries.offsets[:-1]
+        return entries.pages[there], entries.lastmod[self._next[there] - 1]
+
+
 class Player(Protocol):
     """What can be replayed: every policy, and whatever else decides like one."""
+
+    uses_lists: bool
+    """Whether lists are of use to it."""
 
     def start(self, targets: int, now: float, *, labels: Sequence[str] | None = None) -> None:
         """Begin with so many targets, known by their labels."""
@@ -88,29 +124,45 @@ class Player(Protocol):
         ...
 
 
-def replay(scenario: Scenario, trace: Trace, policy: Player, budget: float) -> CrawlLog:
+class World(Protocol):
+    """What crawls show."""
+
+    def __len__(self) -> int: ...
+
+    def crawl(self, ids: IntArray, now: float) -> Sequence[Visits]:
+        """What a crawl of these targets at this moment shows, in the order it is observed."""
+        ...
+
+
+def replay(scenario: Scenario, trace: Trace, policy: Player, budget: float) -> ReplayedCrawls:
     """Run a policy through a scenario at `budget` fetches per day; returns what it crawled."""
-    world = TraceWorld(trace, items=not scenario.pages)
-    income = scenario.income(budget)
+    world = TraceWorld(trace if policy.uses_lists else trace.without_lists(), items=not scenario.pages)
+    labels = [*trace.labels, *(each.label for each in trace.lists)][: len(world)]
+    policy.start(len(world), float(scenario.starts_at), labels=labels)
+    ticks = range(scenario.starts_at + scenario.tick_s, scenario.ends_at + 1, scenario.tick_s)
+    crawls = list(play(policy, world, map(float, ticks), scenario.income(budget)))
+    ids = np.concatenate([ids for _, ids in crawls]) if crawls else np.empty(0, np.int64)
+    times = np.array([now for now, _ in crawls], dtype=np.int64)
+    return ReplayedCrawls(ids, np.repeat(times, [len(ids) for _, ids in crawls]))
+
+
+def play(
+    policy: Player, world: World, moments: Iterable[float], income: int = TOKEN
+) -> Iterator[tuple[float, IntArray]]:
+    """Let a policy that has started crawl a world, with so much income at each moment; who was crawled when."""
     balance, capacity = 0, max(TOKEN, income)
-    policy.start(len(trace), float(scenario.starts_at), labels=trace.labels)
-    chosen: list[IntArray] = []
-    moments: list[int] = []
-    for moment in range(scenario.starts_at + scenario.tick_s, scenario.ends_at + 1, scenario.tick_s):
+    for now in moments:
         balance = min(balance + income, capacity)
         if balance < TOKEN:
             continue
-        ids = policy.choose(float(moment), float(balance // TOKEN))
+        ids = policy.choose(now, float(balance // TOKEN))
         if len(ids) == 0:
             continue
-        _check(ids.tolist(), balance // TOKEN, len(trace))
+        _check(ids.tolist(), balance // TOKEN, len(world))
         balance -= TOKEN * len(ids)
-        policy.observe(world.crawl(ids, float(moment)))
-        chosen.append(ids)
-        moments.append(moment)
-    counts = [len(ids) for ids in chosen]
-    everything = np.concatenate(chosen) if chosen else np.empty(0, np.int64)
-    return CrawlLog(everything, np.repeat(np.array(moments, dtype=np.int64), counts))
+        for visits in world.crawl(ids, now):
+            policy.observe(visits)
+        yield now, ids
 
 
 def _check(ids: list[int], tokens: int, targets: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from recrawl.report import Badge, Column, Document, Figure, Section, Table, Text, draw
 from recrawl.report.figures import PALETTE
 from recrawl.report.tables import Cell
-from recrawl.sim.comparison import OURS, Entry, Outcome
+from recrawl.sim.comparison import OURS, Contender, Outcome
 from recrawl.sim.equal_result import MOST, EqualResult
 from recrawl.sim.scenarios import Scenario
 from recrawl.sim.scoring import difference
@@ -29,7 +29,7 @@ def columns_of(outcomes: Sequence[Outcome]) -> list[str]:
     return list(dict.fromkeys(outcome.column for outcome in outcomes))
 
 
-def entries_of(outcomes: Sequence[Outcome]) -> list[Entry]:
+def entries_of(outcomes: Sequence[Outcome]) -> list[Contender]:
     """The policies, in order."""
     return list(dict.fromkeys(outcome.entry for outcome in outcomes))
 
@@ -223,7 +223,7 @@ def _points(
 ) -> dict[str, dict[float, float]]:
     """Budget to score, of each rule's variant that does best over the scenario's columns."""
     mine = [outcome for outcome in outcomes if outcome.scenario == scenario]
-    variants: dict[tuple[str, bool], dict[Entry, float]] = {}
+    variants: dict[tuple[str, bool], dict[Contender, float]] = {}
     for outcome in mine:
         total = variants.setdefault((outcome.entry.name, outcome.entry.through_store), {})
         total[outcome.entry] = total.get(outcome.entry, 0.0) + goodness(outcome)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.sim.metrics import interval95
 
@@ -63,7 +61,3 @@ class SimulationResult:
     def mean_between(self, first: int, last: int) -> float:
         """Worth collected per slot over the slots from `first` up to but not including `last`."""
         return float(self.rewards[:, first:last].mean())
-
-    def ci95_between(self, first: int, last: int) -> tuple[float, float] | None:
-        """The 95 % interval of `mean_between` over runs."""
-        return interval95(np.asarray(self.rewards[:, first:last].mean(axis=1)))

@@ -23,7 +23,7 @@ from recrawl.policies.round_robin import RoundRobin
 from recrawl.policies.rules import OLDEST, Rule, rule_for
 from recrawl.policies.slotted import SlottedPolicy
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources
-from recrawl.sim.compiled import run_ranked, run_relaxed, score_table
+from recrawl.sim.compiled import RunRecord, run_ranked, run_relaxed, score_table
 from recrawl.sim.grouped_pages import GroupedPages, GroupedWorld
 from recrawl.sim.noise import Noise
 from recrawl.sim.randomness import streams
@@ -32,7 +32,6 @@ from recrawl.sim.worlds import Dynamics, SlottedWorld, dynamics_of
 
 # Costs that are not multiples of the budget's own fraction are counted to this many more bits.
 COST_BITS = 24
-Progress = Callable[[int], None]
 
 
 def simulate(
@@ -45,7 +44,7 @@ def simulate(
     noise: Noise = None,
     observed: bool | npt.ArrayLike = False,
     *,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
     compiled: bool = True,
 ) -> SimulationResult:
     """Run a policy in a world of sources.
@@ -82,10 +81,16 @@ def simulate(
         one_run = _compiled_run(world, chosen, budget, noise, mask, seed, steps)
     if one_run is None:
         one_run = partial(_generic_run, world, chosen, budget, noise, mask, seed)
-    rewards, crawls, spent = np.zeros((runs, steps)), np.zeros((runs, len(world)), dtype=np.int64), np.zeros(runs)
+    return _all_runs(one_run, len(world), steps, runs, progress)
+
+
+def _all_runs(
+    one_run: partial[float], targets: int, steps: int, runs: int, progress: Callable[[int], None] | None
+) -> SimulationResult:
+    rewards, crawls, spent = np.zeros((runs, steps)), np.zeros((runs, targets), dtype=np.int64), np.zeros(runs)
 
     def go(run: int) -> int:
-        spent[run] = one_run(run, rewards[run], crawls[run], np.empty((0, len(world))), np.empty((0, len(world)), bool))
+        spent[run] = one_run(run, RunRecord(rewards[run], crawls[run], *_nothing(0, targets)))
         return run
 
     for done, _ in enumerate(_in_turn(go, runs, threads=one_run.func is not _generic_run), start=1):
@@ -93,12 +98,16 @@ def simulate(
             progress(done)
 
     def record() -> Trajectory:
-        states, actions = np.zeros((steps, len(world))), np.zeros((steps, len(world)), dtype=bool)
-        one_run(0, np.zeros(steps), np.zeros(len(world), dtype=np.int64), states, actions)
-        return states, actions
+        found = _nothing(steps, targets)
+        one_run(0, RunRecord(np.zeros(steps), np.zeros(targets, dtype=np.int64), *found))
+        return found
 
     share = crawls.mean(axis=0) / steps
     return SimulationResult(rewards, float(spent.mean() / steps), share, record, crawls)
+
+
+def _nothing(steps: int, targets: int) -> Trajectory:
+    return np.zeros((steps, targets)), np.zeros((steps, targets), dtype=bool)
 
 
 def _in_turn(go: Callable[[int], int], runs: int, threads: bool) -> Iterator[int]:
@@ -160,17 +169,14 @@ def _ranked_run(
     table: FloatArray,
     dynamics: Dynamics,
     mask: BoolArray,
-    purse: tuple[int, int, IntArray, float],
+    allowance: tuple[int, int, IntArray, float],
     seed: int,
     run: int,
-    reward: FloatArray,
-    crawls: IntArray,
-    states: FloatArray,
-    actions: BoolArray,
+    out: RunRecord,
 ) -> float:
-    income, kept, costs, units = purse
+    income, kept, costs, units = allowance
     stream = streams(seed, run, len(mask))
-    spent = run_ranked(rule, dynamics, table, mask, stream, income, kept, costs, reward, crawls, states, actions)
+    spent = run_ranked(rule, dynamics, table, mask, stream, income, kept, costs, out)
     return float(spent) / units
 
 
@@ -182,16 +188,11 @@ def _relaxed_run(
     budget: float,
     seed: int,
     run: int,
-    reward: FloatArray,
-    crawls: IntArray,
-    states: FloatArray,
-    actions: BoolArray,
+    out: RunRecord,
 ) -> float:
     stream = streams(seed, run, len(mask))
     price, step = policy.first_price, policy.step * policy.scale
-    return float(
-        run_relaxed(rule, dynamics, mask, stream, budget, price, step, policy.exponent, reward, crawls, states, actions)
-    )
+    return float(run_relaxed(rule, dynamics, mask, stream, budget, price, step, policy.exponent, out))
 
 
 def _generic_run(
@@ -202,12 +203,10 @@ def _generic_run(
     mask: BoolArray,
     seed: int,
     run: int,
-    reward: FloatArray,
-    crawls: IntArray,
-    states: FloatArray,
-    actions: BoolArray,
+    out: RunRecord,
 ) -> float:
     """One run through the policy contract."""
+    reward, crawls, states, actions = out
     actor = policy.spawn(run) if isinstance(policy, RankedPolicy) else policy
     place: SlottedWorld | GroupedWorld
     if isinstance(world, GroupedPages):

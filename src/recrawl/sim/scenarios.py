@@ -7,6 +7,7 @@ A scenarios file is TOML with one `[[scenario]]` table each::
     corpora                  which corpora the targets come from
     clean                    pages: drop changes marked `revert`, and those of a `batch` > 50 (default true)
     page_modulus             pages: keep pages whose id is a multiple of this (default 1)
+    lists                    pages: lists (sitemaps) may be crawled too, for a token each (default false)
     min_items                items: keep sources with at least this many `n_items_in_window` (default 1)
     max_midnight_share       items: drop sources of which a larger share of items is stamped exactly 00:00:00 UTC
     starts_at, scored_from, ends_at   UTC; what comes before `scored_from` is warm-up
@@ -55,6 +56,7 @@ class Scenario:
     max_midnight_share: float | None = None
     half_life_h: float | None = None
     weight: str = "unit"
+    lists: bool = False
 
     @property
     def pages(self) -> bool:
@@ -194,6 +196,7 @@ _RULES: dict[str, _Rule] = {
         "a list of positive numbers",
     ),
     "half_life_h": (_number, _positive, "a positive number of hours"),
+    "lists": (_flag, lambda _: True, "true or false"),
     "weight": (_text, lambda weight: weight == "unit", '"unit"'),
 }
 _REQUIRED = ("kind", "corpora", "starts_at", "scored_from", "ends_at", "tick_s", "budgets_fetches_per_day")
@@ -223,6 +226,8 @@ def _check_together(scenario: Scenario) -> None:
         raise refuse("tick_s", "a whole part of the time from starts_at to ends_at")
     if scenario.objective == "ephemeral" and scenario.half_life_h is None:
         raise refuse("half_life_h", f"given for a scenario of kind {scenario.kind}")
+    if scenario.lists and not scenario.pages:
+        raise refuse("lists", f"false for a scenario of kind {scenario.kind}: lists name pages")
 
 
 def select(scenarios: list[Scenario], names: tuple[str, ...]) -> list[Scenario]:

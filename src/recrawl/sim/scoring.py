@@ -16,6 +16,8 @@ discovery
 Every score is a ratio of sums over targets, Σ gain / Σ weight. Both sums are kept for 20 groups of targets: leaving out
 one group at a time (the jackknife) gives the standard error of a score, and of the difference of two scores on the
 same trace, without assuming anything about how one target's events hang together.
+
+Crawls of lists spend budget and are worth nothing by themselves.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recrawl.kernels.worth import remaining
 from recrawl.records import BoolArray, FloatArray, IntArray
-from recrawl.sim.replay import CrawlLog
+from recrawl.sim.replay import ReplayedCrawls
 from recrawl.sim.scenarios import DAY_S, Scenario
 from recrawl.sim.traces import Trace
 
@@ -42,9 +45,9 @@ class Score:
 
     Parameters
         gain, weight: per group of targets, the sums whose ratio is the score
-        used_share: share of the budget spent in the scored window
+        used_share: share of the budget spent in the scored window, on lists too
         never_visited: share of the targets no crawl ever reached
-        details: the kind's further figures by name
+        details: the kind's further figures by name; where there are lists, how often they were crawled
     """
 
     gain: FloatArray
@@ -86,12 +89,14 @@ def _jackknife(estimates: FloatArray) -> float:
     return float(np.sqrt((count - 1) / count * ((known - known.mean()) ** 2).sum())) if count > 1 else float("nan")
 
 
-def score(scenario: Scenario, trace: Trace, log: CrawlLog, budget: float) -> Score:
+def score(scenario: Scenario, trace: Trace, log: ReplayedCrawls, budget: float) -> Score:
     """Score a log; the rules of the scenario are taken to hold of it."""
     order = np.lexsort((log.times, log.ids))
-    crawls = CrawlLog(log.ids[order], log.times[order])
+    crawls = ReplayedCrawls(log.ids[order], log.times[order])
     spent = float((crawls.times > scenario.scored_from).sum())
     used = spent / (budget * scenario.scored_days)
+    of_targets = crawls.ids < len(trace)
+    crawls = ReplayedCrawls(crawls.ids[of_targets], crawls.times[of_targets])
     never = 1.0 - len(np.unique(crawls.ids)) / len(trace)
     if scenario.kind == "freshness":
         gain, weight, details = _freshness(scenario, trace, crawls)
@@ -99,6 +104,8 @@ def score(scenario: Scenario, trace: Trace, log: CrawlLog, budget: float) -> Sco
         gain, weight, details = _news(scenario, trace, crawls)
     else:
         gain, weight, details = _items(scenario, trace, crawls)
+    if trace.lists:
+        details["list_crawls"] = float(len(log) - len(crawls))
     group = np.arange(len(trace)) % GROUPS
     return Score(_sums(group, gain, GROUPS), _sums(group, weight, GROUPS), used, never, details)
 
@@ -111,7 +118,7 @@ def _sums(place: IntArray, amount: FloatArray, count: int) -> FloatArray:
 _Parts = tuple[FloatArray, FloatArray, dict[str, float | None]]
 
 
-def _freshness(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
+def _freshness(scenario: Scenario, trace: Trace, crawls: ReplayedCrawls) -> _Parts:
     """A version lives from its change (the first: from starts_at) to the next; it is fresh from its first crawl on."""
     begin, end = scenario.scored_from, scenario.ends_at
     owner, since, until, is_change = _versions(scenario, trace)
@@ -125,7 +132,7 @@ def _freshness(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
     return gain, np.ones(len(trace)), {"captured": captured, "changes_in_window": float(counted.sum())}
 
 
-def _news(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
+def _news(scenario: Scenario, trace: Trace, crawls: ReplayedCrawls) -> _Parts:
     """Changes as items of which a crawl shows only the latest."""
     owner, since, until, is_change = _versions(scenario, trace)
     counted = is_change & (since >= scenario.scored_from)
@@ -147,7 +154,7 @@ def _worth(scenario: Scenario, seen: IntArray, since: IntArray) -> FloatArray:
     assert scenario.half_life_h is not None
     delay = np.maximum(seen - since, 0)
     found = (seen >= 0) & (delay <= WORTHLESS_S)
-    return np.where(found, 2.0 ** (-delay / (HOUR_S * scenario.half_life_h)), 0.0)
+    return np.where(found, remaining(delay, HOUR_S * scenario.half_life_h), 0.0)
 
 
 def _versions(scenario: Scenario, trace: Trace) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
@@ -164,7 +171,7 @@ def _versions(scenario: Scenario, trace: Trace) -> tuple[IntArray, IntArray, Int
     return owner, since, until, is_change
 
 
-def _items(scenario: Scenario, trace: Trace, crawls: CrawlLog) -> _Parts:
+def _items(scenario: Scenario, trace: Trace, crawls: ReplayedCrawls) -> _Parts:
     scored = trace.times >= scenario.scored_from
     owner, published = trace.owners[scored], trace.times[scored]
     seen = _first_crawl(crawls, owner, published)
@@ -185,7 +192,7 @@ def _mean(flags: BoolArray) -> float | None:
     return float(flags.mean()) if len(flags) else None
 
 
-def _first_crawl(crawls: CrawlLog, owner: IntArray, since: IntArray) -> IntArray:
+def _first_crawl(crawls: ReplayedCrawls, owner: IntArray, since: IntArray) -> IntArray:
     """Time of the first crawl of the same target at or after each moment, −1 where there is none.
 
     Crawls are sorted by target and time, so (target, time) packed into one number is sorted too.

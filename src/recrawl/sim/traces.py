@@ -6,17 +6,20 @@ Files and the columns that are read (times are UTC Unix seconds)::
     page_changes    page, changed_at, batch, revert
     sources         corpus, source, observed_from, observed_to, n_items_in_window
     items           corpus, source, published_at
+    lists           list (int), name
+    list_entries    list, page, listed_at, lastmod (empty where a list does not say)
 
-Each is `NAME.parquet` or `NAME.csv`; other columns are ignored, `name` may be missing, and `batch` and `revert` are
-needed only for scenarios with `clean`. A trace holds the targets of one scenario that were observed throughout, and of
-their events only those inside [starts_at, ends_at): what happened before is invisible, what comes later does not
-matter.
+Each is `NAME.parquet` or `NAME.csv`; other columns are ignored, `name` may be missing, `batch` and `revert` are needed
+only for scenarios with `clean`, `list_entries` only for those with `lists`, where the file `lists` may be missing. A
+trace holds the targets of one scenario that were observed throughout, and of their events only those inside
+[starts_at, ends_at): what happened before is invisible, what comes later does not matter. Of lists it holds what they
+say of these targets before ends_at, however long ago they said it; lists that name none of them are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl.errors import ParameterError, require
-from recrawl.records import IntArray
+from recrawl.records import FloatArray, IntArray
 from recrawl.sim.scenarios import DAY_S, Scenario
+from recrawl.sim.trace_lists import TraceList, lists_of
 
 SUFFIXES = (".parquet", ".csv")
 BULK_EDIT = 50
@@ -41,15 +45,28 @@ class Trace:
         labels: names along which priors may be pooled: paths of pages, names of sources
         times: event times, target by target, ascending within each
         offsets: the events of target i are times[offsets[i]:offsets[i + 1]]
+        lists: what may be crawled as well and is no target of the score; policies know lists by the ids after those of
+            the targets
     """
 
     targets: npt.NDArray[Any]
     labels: list[str]
     times: IntArray
     offsets: IntArray
+    lists: tuple[TraceList, ...] = ()
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    def names(self, ids: IntArray) -> npt.NDArray[Any]:
+        """What a crawl log calls these: a page's id or a source's name; for a list −1 − its number."""
+        if not self.lists:
+            return self.targets[ids]
+        return np.concatenate([self.targets, [each.target for each in self.lists]])[ids]
+
+    def without_lists(self) -> Trace:
+        """The same events where nobody can ask a list."""
+        return replace(self, lists=())
 
     @property
     def owners(self) -> IntArray:
@@ -104,11 +121,28 @@ class Folder:
         if scenario.clean:
             news = ~changes.flag("revert") & (changes.whole("batch") <= BULK_EDIT)
             owners, times = owners[news], times[news]
-        place = np.minimum(np.searchsorted(targets, owners), max(len(targets) - 1, 0))
-        known = targets[place] == owners if len(targets) else np.zeros(len(owners), dtype=bool)
-        inside = known & (times >= scenario.starts_at) & (times < scenario.ends_at)
+        place = _places(targets, owners)
+        inside = (place >= 0) & (times >= scenario.starts_at) & (times < scenario.ends_at)
         names = pages.texts("name", kept) if pages.has("name") else [str(page) for page in targets]
-        return Trace.of(targets, names, place[inside], times[inside])
+        found = Trace.of(targets, names, place[inside], times[inside])
+        return replace(found, lists=self._lists(scenario, targets)) if scenario.lists else found
+
+    def _lists(self, scenario: Scenario, targets: IntArray) -> tuple[TraceList, ...]:
+        entries = self._table("list_entries")
+        listed_at, place = entries.whole("listed_at"), _places(targets, entries.whole("page"))
+        kept = np.flatnonzero((place >= 0) & (listed_at < scenario.ends_at))
+        numbers, lastmod = entries.whole("list"), entries.numbers("lastmod")
+        return lists_of(numbers[kept], self._list_names(), place[kept], listed_at[kept], lastmod[kept])
+
+    def _list_names(self) -> dict[int, str]:
+        if not _found(self.path, "lists") or not (lists := self._table("lists")).has("name"):
+            return {}
+        numbers = lists.whole("list")
+        return {
+            number: name
+            for number, name in zip(numbers.tolist(), lists.texts("name", np.arange(len(numbers))), strict=True)
+            if name
+        }
 
     def _items(self, scenario: Scenario) -> Trace:
         sources, items = self._table("sources"), self._table("items")
@@ -129,6 +163,14 @@ class Folder:
         return Trace.of(np.array(names, dtype=object), names, owners[inside], times[inside])
 
 
+def _places(targets: IntArray, owners: IntArray) -> IntArray:
+    """Of each owner its place in the targets, which ascend; −1 where it is none."""
+    if not len(targets):
+        return np.full(len(owners), -1)
+    place = np.minimum(np.searchsorted(targets, owners), len(targets) - 1)
+    return np.where(targets[place] == owners, place, -1)
+
+
 def _without_midnight(names: list[str], owners: IntArray, times: IntArray, limit: float) -> tuple[list[str], IntArray]:
     """Drop sources that mostly state only the day of publication."""
     known = owners >= 0
@@ -139,11 +181,16 @@ def _without_midnight(names: list[str], owners: IntArray, times: IntArray, limit
     return [name for name, stays in zip(names, keep, strict=True) if stays], np.where(known, renumbered[owners], -1)
 
 
+def _found(folder: Path, name: str) -> list[Path]:
+    """The files of that name, the one to read first."""
+    return [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+
+
 class _Table:
     """One file, its columns checked as they are asked for."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+        found = _found(folder, name)
         if not found:
             raise ParameterError("--data", f"a folder with {name}.parquet or {name}.csv", folder)
         self.file = found[0].name
@@ -170,6 +217,15 @@ class _Table:
     def flag(self, column: str) -> npt.NDArray[np.bool_]:
         """A column of true and false."""
         return self._cast(column, "bool_", "true or false without gaps")
+
+    def numbers(self, column: str) -> FloatArray:
+        """A column of numbers, NaN where there is none."""
+        arrow = require("pyarrow", "reading traces", "lab")
+        try:
+            read = self._column(column).cast(arrow.float64())
+        except arrow.ArrowException as error:
+            raise ParameterError(f"{self.file}, column {column}", "numbers", error) from error
+        return np.asarray(self._compute.fill_null(read, np.nan).to_numpy(), dtype=np.float64)
 
     def among(self, column: str, values: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which rows have one of these texts in the column."""
@@ -209,7 +265,7 @@ class _Table:
 
 _READ = {
     "page", "corpus", "name", "first_observed", "last_observed", "changed_at", "batch", "revert",
-    "source", "observed_from", "observed_to", "n_items_in_window", "published_at",
+    "source", "observed_from", "observed_to", "n_items_in_window", "published_at", "list", "listed_at", "lastmod",
 }  # fmt: skip
 
 
@@ -218,8 +274,7 @@ def _wanted(columns: Sequence[str]) -> list[str]:
 
 
 def write_crawl_log(file: Path, trace: Trace, ids: IntArray, times: IntArray) -> None:
-    """Write who was crawled when as Parquet: `target` (page id or source name) and `crawled_at` (UTC seconds)."""
+    """Write who was crawled when as Parquet: `target` (see `Trace.names`) and `crawled_at` (UTC seconds)."""
     arrow = require("pyarrow", "writing a crawl log", "lab")
-    named = trace.targets[ids]
-    table = arrow.table({"target": arrow.array(named), "crawled_at": arrow.array(times, arrow.int64())})
+    table = arrow.table({"target": arrow.array(trace.names(ids)), "crawled_at": arrow.array(times, arrow.int64())})
     require("pyarrow.parquet", "writing a crawl log", "lab").write_table(table, file)

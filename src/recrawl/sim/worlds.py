@@ -8,7 +8,7 @@ worth its importance from its first change on. A world reveals a worth only to a
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,22 +31,6 @@ class Dynamics(NamedTuple):
     lifetime: FloatArray
     rows: int
     """Slots of inflow history to keep; 1 where no lifetime is exact (one longer than the longest lifetime else)."""
-
-
-class World(Protocol):
-    """One run of a world, as the simulator steps through it."""
-
-    def states(self, observed: BoolArray) -> FloatArray:
-        """The worth of every target where it is observed, NaN elsewhere."""
-        ...
-
-    def crawl(self, ids: IntArray, now: float) -> Visits:
-        """Crawl these targets now: what each crawl showed, `worth` above all."""
-        ...
-
-    def advance(self) -> None:
-        """Let one slot pass."""
-        ...
 
 
 def dynamics_of(sources: Sources, noise: Noise) -> Dynamics:

@@ -3,7 +3,7 @@
 A sitemap index names others, each of which may be an index: without a bound one site could fill the catalogue. Sources
 found count per site (the registrable domain, `Source.found_on`) and in all; what is over either bound is left out, and
 a note in the store says of which sites and how many. Whoever stores a batch asks :class:`Finds`, inside the
-transaction; the number of sources somebody added is nobody's business here.
+transaction. Sources that somebody added are not counted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Literal
 import msgspec
 
 from recrawl.config import Discovery
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 
 NOTE = "discovery"
 """Under which stores keep what was left out."""
-MOST_TOLD = 1000
-"""Of so many sites, those of the latest."""
+MOST_SITES = 1000
+"""Sites in the note, the latest."""
 COUNT = "SELECT found_on, count(*) FROM sources WHERE found_on <> '' GROUP BY found_on"
 
 
@@ -66,8 +66,8 @@ class Finds:
             total += 1
         return kept
 
-    def told(self, before: bytes | None) -> bytes | None:
-        """The store's note, with what these finds change about it; None if there is nothing to be told."""
+    def note(self, before: bytes | None) -> bytes | None:
+        """The store's note, with what these finds change about it; None if there is nothing to say."""
         lines = {each.site: each for each in left_out(before)}
         full = self._found.total() >= self._bounds.in_all
         for child in self.children.values():
@@ -84,7 +84,7 @@ class Finds:
                 )
             elif not full and not crowded:
                 lines.pop(site, None)
-        return msgspec.msgpack.encode(list(lines.values())[-MOST_TOLD:]) if lines else None
+        return msgspec.msgpack.encode(list(lines.values())[-MOST_SITES:]) if lines else None
 
 
 def left_out(note: bytes | None) -> list[LeftOut]:

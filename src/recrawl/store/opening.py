@@ -22,7 +22,7 @@ def open_store(url: str | Path, *, read_only: bool = False) -> SqliteStore | Pos
         return SqliteStore(url, read_only=read_only)
     scheme = urlsplit(url).scheme if "://" in url else ""
     if scheme in ("postgresql", "postgres"):
-        require("asyncpg", "a store in PostgreSQL", "postgres")
+        require("psycopg", "a store in PostgreSQL", "postgres")
         from recrawl.store.postgres import PostgresStore
 
         return PostgresStore(url, read_only=read_only)

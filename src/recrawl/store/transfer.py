@@ -1,10 +1,10 @@
 """Moving a store from one kind of database to another, row by row, with every number it has given.
 
-The contract of `base` is not enough for that: it gives numbers itself, and does not show what only the store needs
+The contract of `roles` is not enough for that: it gives numbers itself, and does not show what only the store needs
 (keys of dropped items, ids of removed sources, how far outlets got). Events, links and clicks speak of sources and
-items by number, so a copy with other numbers would be another store. Each kind of store therefore has a way out,
-which sees one moment of it, and a way in, which is one transaction into an empty one; between them go rows of the
-columns named here.
+items by number, so a copy with other numbers would be another store. Each kind of store therefore has an export, which
+sees one moment of it, and an import, which is one transaction into an empty one; between them go rows of the columns
+named here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from recrawl.errors import StoreError
-from recrawl.store.base import Click, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Store, Version
-from recrawl.store.sqlite import SqliteStore
-from recrawl.store.sqlite.rows import names
+from recrawl.store.records import Click, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version
+from recrawl.store.roles import CrawlLog
+from recrawl.store.rows import names
 
 Row = Sequence[Any]
 AT_ONCE = 2000
@@ -44,14 +44,14 @@ MARKS = ("revision", "sources", "items", "versions", "clicks", "events")
 """What the last numbers given are kept of: numbers are never used again, also after a move."""
 
 
-class Outgoing(Protocol):
+class Export(Protocol):
     """One moment of a store."""
 
     def count(self, table: str) -> int:
         """How many rows."""
         ...
 
-    def rows(self, table: str) -> Iterator[list[Row]]:
+    def rows(self, table: str) -> Iterator[Sequence[Row]]:
         """All rows of the columns in `TABLES`, some at a time, in the order they were written."""
         ...
 
@@ -64,14 +64,14 @@ class Outgoing(Protocol):
         ...
 
 
-class Incoming(Protocol):
+class Import(Protocol):
     """A transaction into an empty store."""
 
     def is_empty(self) -> bool:
         """Whether nothing was ever written to it."""
         ...
 
-    def fill(self, table: str, rows: list[Row]) -> None:
+    def fill(self, table: str, rows: Sequence[Row]) -> None:
         """Take in rows of the columns in `TABLES`."""
         ...
 
@@ -80,18 +80,39 @@ class Incoming(Protocol):
         ...
 
 
-def copy(source: Store, target: Store, progress: Callable[[str, float], None]) -> dict[str, int]:
+class CopiedStore(CrawlLog, Protocol):
+    """A store that can be copied."""
+
+    def live_leases(self) -> int:
+        """How many parts of it are owned by shards of a fleet now."""
+        ...
+
+    def exporting(self) -> AbstractContextManager[Export]:
+        """One moment of it."""
+        ...
+
+    def importing(self) -> AbstractContextManager[Import]:
+        """A transaction that fills it."""
+        ...
+
+
+def listed(table: str) -> str:
+    """The columns of a table, as SQL."""
+    return ", ".join(f'"{name}"' for name in TABLES[table])
+
+
+def copy(source: CopiedStore, target: CopiedStore, progress: Callable[[str, float], None]) -> dict[str, int]:
     """Copy all of a store into an empty one; how many rows of each table that was."""
     crawler = source.claimed()
     if crawler is not None:
         raise StoreError(f"{source!r} is being crawled by {crawler}: stop that one first, or what it finds is lost")
-    if getattr(source, "live_leases", int)():
+    if source.live_leases():
         raise StoreError(
             f"{source!r} is being crawled by a fleet: recrawl cluster down first, or what it finds is lost"
         )
     target.claim("recrawl store copy", time.time())
     try:
-        with _way_out(source) as out, _way_in(target) as into:
+        with source.exporting() as out, target.importing() as into:
             if not into.is_empty():
                 raise StoreError(f"{target!r} is not empty: name a new store to copy into")
             copied = {table: _table(out, into, table, progress) for table in TABLES}
@@ -101,7 +122,7 @@ def copy(source: Store, target: Store, progress: Callable[[str, float], None]) -
     return copied
 
 
-def _table(out: Outgoing, into: Incoming, table: str, progress: Callable[[str, float], None]) -> int:
+def _table(out: Export, into: Import, table: str, progress: Callable[[str, float], None]) -> int:
     expected, done = out.count(table), 0
     if not expected:
         return 0
@@ -112,25 +133,3 @@ def _table(out: Outgoing, into: Incoming, table: str, progress: Callable[[str, f
         progress(table, min(done / expected, 0.999))
     progress(table, 1.0)
     return done
-
-
-def _way_out(store: Store) -> AbstractContextManager[Outgoing]:
-    if isinstance(store, SqliteStore):
-        from recrawl.store.sqlite import transfer
-
-        return transfer.outgoing(store.path)
-    return _postgres(store).outgoing()
-
-
-def _way_in(store: Store) -> AbstractContextManager[Incoming]:
-    if isinstance(store, SqliteStore):
-        from recrawl.store.sqlite import transfer
-
-        return transfer.incoming(store.path)
-    return _postgres(store).incoming()
-
-
-def _postgres(store: Store) -> Any:
-    if not hasattr(store, "outgoing"):
-        raise StoreError(f"{store!r} cannot be copied")
-    return store

@@ -3,6 +3,6 @@
 For the demo, tests and benchmarks: what a crawler did is judged by what this web saw, not by what the crawler says.
 
 `laws` (how sources publish) → `world` (sources and hosts from a seed) → `documents` (bytes) → `server` (HTTP, and the
-`desk` at `/_synthweb/`) with `faults`; `ledger` scores an access log against the truth and finds broken rules;
+`admin` at `/_synthweb/`) with `faults`; `ledger` scores an access log against the truth and finds broken rules;
 `process` runs it all in a process of its own.
 """

@@ -31,7 +31,7 @@ CONTENT_TYPES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PublishedItem:
     """One item: its number within the source, and when it came out in Unix seconds."""
 
     number: int
@@ -44,7 +44,7 @@ class View:
 
     source: SynthSource
     base: str
-    entries: Sequence[Entry]
+    entries: Sequence[PublishedItem]
 
 
 def title(source: int, number: int) -> str:

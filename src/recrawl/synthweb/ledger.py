@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl.errors import ParameterError
+from recrawl.kernels.worth import remaining
 from recrawl.synthweb.world import Robots
 
 ROBOTS_PATH = "/robots.txt"
 ALLOWING_FAULTS = frozenset({"robots_html", "robots_redirect", "robots_garbage"})
 
 
-class Access(msgspec.Struct, kw_only=True, gc=False):
+class SeenRequest(msgspec.Struct, kw_only=True, gc=False):
     """One request as the web saw it.
 
     Parameters
@@ -74,7 +75,7 @@ class SourceTruth(msgspec.Struct, frozen=True, kw_only=True):
     times: list[float]
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True):
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """How one source, or all together, came out.
 
     Parameters
@@ -89,8 +90,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     found: int = 0
     lost: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
+    def __add__(self, other: Capture) -> Capture:
+        return Capture(
             crawls=self.crawls + other.crawls,
             offered=self.offered + other.offered,
             captured=self.captured + other.captured,
@@ -102,8 +103,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 class Score(msgspec.Struct, frozen=True, kw_only=True):
     """Value captured per source and in total; `fetches` counts every request, also those that brought nothing."""
 
-    total: Tally
-    sources: dict[int, Tally]
+    total: Capture
+    sources: dict[int, Capture]
     fetches: int
 
     @property
@@ -112,11 +113,11 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
         return self.total.captured / self.fetches if self.fetches else 0.0
 
 
-def tally(truth: SourceTruth, crawls: npt.ArrayLike, until: float | None = None) -> Tally:
+def capture_of(truth: SourceTruth, crawls: npt.ArrayLike, until: float | None = None) -> Capture:
     """What crawls of one source at these Unix times captured."""
     moments = np.sort(np.asarray(crawls, dtype=np.float64))
     if not len(moments):
-        return Tally()
+        return Capture()
     times = np.asarray(truth.times, dtype=np.float64)
     out = np.searchsorted(times, moments, side="right")
     end = len(times) if until is None else int(np.searchsorted(times, until, side="right"))
@@ -124,11 +125,11 @@ def tally(truth: SourceTruth, crawls: npt.ArrayLike, until: float | None = None)
     for before, after, moment in zip(out[:-1].tolist(), out[1:].tolist(), moments[1:].tolist(), strict=True):
         first = max(before, after - truth.window)
         ages = moment - times[first:after]
-        captured += truth.interest * float(np.exp2(-ages / truth.half_life_s).sum())
+        captured += truth.interest * float(remaining(ages, truth.half_life_s).sum())
         found += after - first
         lost += first - before
     offered = truth.interest * max(end - int(out[0]), 0)
-    return Tally(crawls=len(moments), offered=offered, captured=captured, found=found, lost=lost)
+    return Capture(crawls=len(moments), offered=offered, captured=captured, found=found, lost=lost)
 
 
 def score(
@@ -141,22 +142,24 @@ def score(
     moments: dict[int, list[float]] = {}
     for source, moment in crawls:
         moments.setdefault(source, []).append(moment)
-    tallies = {t.source: tally(t, moments.get(t.source, []), until) for t in truths}
+    captures = {t.source: capture_of(t, moments.get(t.source, []), until) for t in truths}
     spent = sum(map(len, moments.values())) if fetches is None else fetches
-    return Score(total=sum(tallies.values(), Tally()), sources=tallies, fetches=spent)
+    return Score(total=sum(captures.values(), Capture()), sources=captures, fetches=spent)
 
 
-def crawls_in(log: Iterable[Access]) -> list[tuple[int, float]]:
+def crawls_in(log: Iterable[SeenRequest]) -> list[tuple[int, float]]:
     """The requests that showed a source as it was, as (source, Unix time)."""
     return [(a.source, a.start) for a in log if a.source is not None and a.shown is not None]
 
 
-def score_log(truths: Iterable[SourceTruth], log: Sequence[Access], until: float | None = None) -> Score:
+def score_log(truths: Iterable[SourceTruth], log: Sequence[SeenRequest], until: float | None = None) -> Score:
     """What a crawler captured by the web's own account, every request counted as a fetch."""
     return score(truths, crawls_in(log), fetches=len(log), until=until)
 
 
-def budget_violations(log: Iterable[Access], per_second: float, burst: float, tolerance: float = 0.0) -> list[Access]:
+def budget_violations(
+    log: Iterable[SeenRequest], per_second: float, burst: float, tolerance: float = 0.0
+) -> list[SeenRequest]:
     """Requests beyond the budget: those that make more than burst + per_second · t in some window of length t.
 
     `tolerance` is added to the burst: the web sees requests a little later than they were sent, and not all by the
@@ -177,8 +180,8 @@ def budget_violations(log: Iterable[Access], per_second: float, burst: float, to
 
 
 def delay_violations(
-    log: Iterable[Access], delay_s: float | Mapping[str, float], tolerance_s: float = 0.0
-) -> list[tuple[Access, Access]]:
+    log: Iterable[SeenRequest], delay_s: float | Mapping[str, float], tolerance_s: float = 0.0
+) -> list[tuple[SeenRequest, SeenRequest]]:
     """Pairs of consecutive requests of one host that began closer together than its delay."""
     found = []
     for host, accesses in by_host(log).items():
@@ -187,7 +190,7 @@ def delay_violations(
     return found
 
 
-def overlaps(log: Iterable[Access], parallel: int = 1) -> list[Access]:
+def overlaps(log: Iterable[SeenRequest], parallel: int = 1) -> list[SeenRequest]:
     """Requests that began while `parallel` others of their host were still being answered."""
     found = []
     for accesses in by_host(log).values():
@@ -200,7 +203,9 @@ def overlaps(log: Iterable[Access], parallel: int = 1) -> list[Access]:
     return found
 
 
-def hold_violations(log: Iterable[Access], at_most_s: float = float("inf"), tolerance_s: float = 0.0) -> list[Access]:
+def hold_violations(
+    log: Iterable[SeenRequest], at_most_s: float = float("inf"), tolerance_s: float = 0.0
+) -> list[SeenRequest]:
     """Requests to a host before the time its last refusal (429, 503, 403) asked for, capped at `at_most_s`."""
     found = []
     for accesses in by_host(log).values():
@@ -213,7 +218,7 @@ def hold_violations(log: Iterable[Access], at_most_s: float = float("inf"), tole
     return found
 
 
-def robots_violations(log: Iterable[Access], robots: Mapping[str, Robots]) -> list[tuple[Access, str]]:
+def robots_violations(log: Iterable[SeenRequest], robots: Mapping[str, Robots]) -> list[tuple[SeenRequest, str]]:
     """Requests that robots.txt forbade, with why.
 
     A host's robots.txt must have been answered before anything else is asked of it; a 4xx allows everything; a 5xx or
@@ -234,17 +239,17 @@ def robots_violations(log: Iterable[Access], robots: Mapping[str, Robots]) -> li
     return found
 
 
-def by_host(log: Iterable[Access]) -> dict[str, list[Access]]:
+def by_host(log: Iterable[SeenRequest]) -> dict[str, list[SeenRequest]]:
     """The log of each host, in order of start."""
-    hosts: dict[str, list[Access]] = {}
+    hosts: dict[str, list[SeenRequest]] = {}
     for access in sorted(log, key=lambda a: a.start):
         hosts.setdefault(access.host, []).append(access)
     return hosts
 
 
-def read_log(lines: bytes) -> list[Access]:
+def read_log(lines: bytes) -> list[SeenRequest]:
     """An access log from its JSON lines."""
-    return msgspec.json.Decoder(Access).decode_lines(lines)
+    return msgspec.json.Decoder(SeenRequest).decode_lines(lines)
 
 
 def read_truth(body: bytes) -> list[SourceTruth]:
@@ -252,16 +257,16 @@ def read_truth(body: bytes) -> list[SourceTruth]:
     return msgspec.json.decode(body, type=list[SourceTruth])
 
 
-def _is_robots(access: Access) -> bool:
+def _is_robots(access: SeenRequest) -> bool:
     return access.path.partition("?")[0] == ROBOTS_PATH
 
 
-def _leads_to_robots(access: Access) -> bool:
+def _leads_to_robots(access: SeenRequest) -> bool:
     """Whether it asks for rules: the host's own, or those another host's robots.txt redirects to."""
     return access.path.partition("?")[0].endswith(ROBOTS_PATH)
 
 
-def _forbidden(access: Access, answered: int, good: Access | None, rules: Robots) -> str:
+def _forbidden(access: SeenRequest, answered: int, good: SeenRequest | None, rules: Robots) -> str:
     """Why a request should not have been made, given how many copies of robots.txt were read and the last good one."""
     if not answered:
         return "before robots.txt was read"

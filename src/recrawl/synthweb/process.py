@@ -14,9 +14,9 @@ from urllib.request import ProxyHandler, Request, build_opener
 import msgspec
 
 from recrawl.errors import RecrawlError
-from recrawl.synthweb.desk import DESK
+from recrawl.synthweb.admin import DESK
 from recrawl.synthweb.faults.rules import Rule
-from recrawl.synthweb.ledger import Access, SourceTruth, read_log, read_truth
+from recrawl.synthweb.ledger import SeenRequest, SourceTruth, read_log, read_truth
 from recrawl.synthweb.world import Robots
 
 COMMAND = "from recrawl.cli import main; main()"
@@ -32,7 +32,7 @@ class Served(msgspec.Struct, frozen=True):
     sources: int
 
     def ask(self, page: str, body: bytes | None = None, method: str | None = None, timeout_s: float = 60.0) -> bytes:
-        """A page of its desk; a body is posted. Blocks: from a coroutine, call it in a thread."""
+        """A page of its admin; a body is posted. Blocks: from a coroutine, call it in a thread."""
         request = Request(f"{self.base}{DESK}{page}", data=body, method=method)
         with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as answer:
             return bytes(answer.read())
@@ -41,8 +41,8 @@ class Served(msgspec.Struct, frozen=True):
         """Where all sources are."""
         return self.ask("text").decode().split()
 
-    def log(self, since: float = float("-inf")) -> list[Access]:
-        """Every request since a Unix time, the desk's own excepted."""
+    def log(self, since: float = float("-inf")) -> list[SeenRequest]:
+        """Every request since a Unix time, the admin's own excepted."""
         return read_log(self.ask(f"log?since={since}"))
 
     def truths(self, until: float | None = None) -> list[SourceTruth]:

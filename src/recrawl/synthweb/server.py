@@ -9,29 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import socket
 import ssl as tls
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from ipaddress import IPv4Address
-from typing import Literal
 
 from aiohttp import web
 
 from recrawl.clock import Clock, SystemClock
 from recrawl.errors import ParameterError, RecrawlError
 from recrawl.synthweb import documents
-from recrawl.synthweb.desk import DESK, Desk
-from recrawl.synthweb.faults import FAULTS, Board, Rule
+from recrawl.synthweb.admin import DESK, Admin
+from recrawl.synthweb.faults import FAULTS, FaultRules, Rule
 from recrawl.synthweb.faults.contents import FAITHFUL
 from recrawl.synthweb.faults.rules import ALIASES
-from recrawl.synthweb.ledger import ROBOTS_PATH, Access, SourceTruth
+from recrawl.synthweb.ledger import ROBOTS_PATH, SeenRequest, SourceTruth
+from recrawl.synthweb.sockets import LOOPBACK, HostsBy, bound_to, listen
 from recrawl.synthweb.wire import ENDED, KEPT, Exchange, head, http_date, whole
 from recrawl.synthweb.world import SynthSource, Timeline, World
 
-HostsBy = Literal["port", "address", "name"]
-LOOPBACK = "127.0.0.1"
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 SITEMAP_INDEX = "/sitemap_index.xml"
 SMALLEST_TO_COMPRESS = 500
@@ -42,7 +38,7 @@ class Prepared:
     """A source's answers as long as it publishes nothing more, without the Date header."""
 
     count: int
-    settled: bool
+    lasting: bool
     latest: float
     etag: str
     modified: str
@@ -92,13 +88,13 @@ class SynthWeb:
         self.world = world
         self.clock: Clock = clock or SystemClock()
         self.timeline = Timeline(self.clock.now(), speed)
-        self.log: list[Access] = []
-        self.faults = Board(frozenset(FAULTS))
+        self.log: list[SeenRequest] = []
+        self.faults = FaultRules(frozenset(FAULTS))
         self.faults.set(faults)
         self.netlocs: list[str] = []
         self._hosts_by: HostsBy = hosts_by
         self._port = port
-        self._address = _bound_to(bind, hosts_by)
+        self._address = bound_to(bind, hosts_by)
         self._compress = compress
         self._ssl = ssl
         self._scheme = "https" if ssl else "http"
@@ -106,7 +102,7 @@ class SynthWeb:
         self._by_path = {source.path: source for source in world.sources}
         self._prepared: dict[int, Prepared] = {}
         self._second, self._date = 0, b""
-        self._desk = Desk(self)
+        self._admin = Admin(self)
         self._servers: list[asyncio.Server] = []
         self._protocols: web.Server | None = None
 
@@ -122,7 +118,8 @@ class SynthWeb:
         self._protocols = web.Server(self._handle, handler_cancellation=True, access_log=None, keepalive_timeout=75.0)
         loop = asyncio.get_running_loop()
         try:
-            sockets = self._sockets()
+            sockets, self.netlocs = listen(self.world.hosts, self._hosts_by, self._address, self._port)
+            self._numbers = {netloc: number for number, netloc in enumerate(self.netlocs)}
             for each in sockets:
                 self._servers.append(await loop.create_server(self._protocols, sock=each, ssl=self._ssl, backlog=4096))
         except OSError as error:
@@ -145,7 +142,7 @@ class SynthWeb:
 
     @property
     def base(self) -> str:
-        """The URL of the first host; the desk is at its `/_synthweb/` (and at every other's)."""
+        """The URL of the first host; the admin is at its `/_synthweb/` (and at every other's)."""
         return f"{self._scheme}://{self.netlocs[0]}"
 
     def url(self, source: SynthSource) -> str:
@@ -189,31 +186,13 @@ class SynthWeb:
         """What a source's document shows at a Unix time."""
         arrivals = self.world.arrivals(source.number)
         latest = arrivals.latest(arrivals.count(self.timeline.hour(now)), source.window)
-        entries = [documents.Entry(number, self.timeline.moment(hour)) for number, hour in latest]
+        entries = [documents.PublishedItem(number, self.timeline.moment(hour)) for number, hour in latest]
         return documents.View(source, f"{self._scheme}://{self.netlocs[source.host]}", entries)
-
-    def _sockets(self) -> list[socket.socket]:
-        hosts, by = self.world.hosts, self._hosts_by
-        if by == "name":
-            sockets = [_listening("127.0.0.1", self._port)]
-            port = sockets[0].getsockname()[1]
-            self.netlocs = [f"h{k}.synth.localhost:{port}" for k in range(hosts)]
-        elif by == "address":
-            sockets = [_listening("127.0.1.1", self._port)]
-            port = sockets[0].getsockname()[1]
-            addresses = [f"127.0.{1 + k // 250}.{1 + k % 250}" for k in range(hosts)]
-            sockets += [_listening(address, port) for address in addresses[1:]]
-            self.netlocs = [f"{address}:{port}" for address in addresses]
-        else:
-            sockets = [_listening(self._address, self._port and self._port + k) for k in range(hosts)]
-            self.netlocs = [f"{self._address}:{each.getsockname()[1]}" for each in sockets]
-        self._numbers = {netloc: number for number, netloc in enumerate(self.netlocs)}
-        return sockets
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
         if raw.startswith(DESK):
-            return await self._desk.answer(request)
+            return await self._admin.answer(request)
         now = self.clock.now()
         headers = request.headers
         netloc = headers.get("Host", "")
@@ -221,7 +200,7 @@ class SynthWeb:
             netloc = self._by_socket(request)
         path = raw.partition("?")[0]
         source = self._source(path, netloc)
-        entry = Access(
+        entry = SeenRequest(
             start=now,
             host=netloc,
             path=raw,
@@ -267,13 +246,13 @@ class SynthWeb:
         return None
 
     async def _misbehave(
-        self, request: web.BaseRequest, entry: Access, source: SynthSource | None, rule: Rule, turn: int
+        self, request: web.BaseRequest, entry: SeenRequest, source: SynthSource | None, rule: Rule, turn: int
     ) -> bool:
         entry.fault = rule.name
         path = entry.path.partition("?")[0]
 
         def honest() -> bytes:
-            unlogged = Access(start=entry.start, host=entry.host, path=entry.path)
+            unlogged = SeenRequest(start=entry.start, host=entry.host, path=entry.path)
             return self._honest(request, unlogged, source, path, in_full=True)
 
         view = None if source is None else self.view(source, entry.start)
@@ -287,7 +266,7 @@ class SynthWeb:
         return kept
 
     def _honest(
-        self, request: web.BaseRequest, entry: Access, source: SynthSource | None, path: str, in_full: bool = False
+        self, request: web.BaseRequest, entry: SeenRequest, source: SynthSource | None, path: str, in_full: bool = False
     ) -> bytes:
         """The bytes of a well-behaved answer, whole in any case if `in_full`; its outcome goes into the log entry."""
         if source is None:
@@ -306,7 +285,7 @@ class SynthWeb:
     def _ready(self, source: SynthSource, now: float) -> Prepared:
         count = self.world.arrivals(source.number).count(self.timeline.hour(now))
         ready = self._prepared.get(source.number)
-        if ready is None or ready.count != count or (not ready.settled and now >= ready.latest + 1.0):
+        if ready is None or ready.count != count or (not ready.lasting and now >= ready.latest + 1.0):
             ready = self._prepared[source.number] = self._prepare(source, count, now)
         return ready
 
@@ -315,9 +294,9 @@ class SynthWeb:
         body = documents.render(view)
         latest = view.entries[0].published if view.entries else self.timeline.start
         # A date of this very second would still be the same after another item: not a validator yet.
-        settled = now >= latest + 1.0
+        lasting = now >= latest + 1.0
         etag = f'"{source.number}-{count}"' if source.validators in ("both", "etag") else ""
-        modified = http_date(latest) if source.validators in ("both", "modified") and settled else ""
+        modified = http_date(latest) if source.validators in ("both", "modified") and lasting else ""
         common = {"Content-Type": documents.CONTENT_TYPES[source.kind], "Vary": "Accept-Encoding"}
         validators = {**({"ETag": etag} if etag else {}), **({"Last-Modified": modified} if modified else {})}
         plain = whole(200, body, {**common, **validators})
@@ -325,9 +304,9 @@ class SynthWeb:
         if self._compress and len(body) >= SMALLEST_TO_COMPRESS:
             packed = whole(200, gzip.compress(body, 6), {**common, **validators, "Content-Encoding": "gzip"})
         unchanged = head(304, validators) + b"\r\n"
-        return Prepared(count, settled, latest, etag, modified, plain, packed, unchanged)
+        return Prepared(count, lasting, latest, etag, modified, plain, packed, unchanged)
 
-    def _fixed(self, path: str, entry: Access) -> tuple[int, bytes, dict[str, str]]:
+    def _fixed(self, path: str, entry: SeenRequest) -> tuple[int, bytes, dict[str, str]]:
         """Everything that is not a source's document: robots.txt, indexes, front pages and articles."""
         number = self._numbers.get(entry.host, 0)
         if path in (ROBOTS_PATH, "/guest" + ROBOTS_PATH):
@@ -375,27 +354,3 @@ def _unchanged(request: web.BaseRequest, ready: Prepared) -> bool:
         return parsedate_to_datetime(since) >= parsedate_to_datetime(ready.modified)
     except (TypeError, ValueError):
         return False
-
-
-def _bound_to(address: str, hosts_by: HostsBy) -> str:
-    """The address as it stands in URLs."""
-    try:
-        found = IPv4Address(address)
-    except ValueError:
-        raise ParameterError("bind", "an IPv4 address of this machine", repr(address)) from None
-    if found.is_unspecified:
-        raise ParameterError("bind", "one address, which is the one in the URLs of the sources", repr(address))
-    if hosts_by != "port" and address != LOOPBACK:
-        raise ParameterError("bind", f"{LOOPBACK}, as hosts told apart by {hosts_by} are on loopback", repr(address))
-    return str(found)
-
-
-def _listening(address: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, port))
-    except OSError:
-        listener.close()
-        raise
-    return listener

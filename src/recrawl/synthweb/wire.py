@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from recrawl.synthweb.documents import View
-from recrawl.synthweb.ledger import Access
+from recrawl.synthweb.ledger import SeenRequest
 
 if TYPE_CHECKING:
     from recrawl.synthweb.faults.rules import Rule
@@ -75,7 +75,7 @@ class Exchange:
     def __init__(
         self,
         request: web.BaseRequest,
-        entry: Access,
+        entry: SeenRequest,
         rule: Rule,
         *,
         bases: Sequence[str],

@@ -1,4 +1,4 @@
-"""The application: one FastAPI app over a store, with the gate in front of it."""
+"""The application: one FastAPI app over a store, with authentication in front of it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from recrawl.clock import Clock
 from recrawl.config import Config
 from recrawl.errors import ParameterError, StoreError
 from recrawl.logs import fault
-from recrawl.store.base import Store
+from recrawl.store.roles import Store
 from recrawl.web.api import routes as api
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.live import Hub
 from recrawl.web.metrics import Measures, Stopwatch
-from recrawl.web.pages import entrance, fleet, items, one_source, overview, plumbing, preview, sources, whatif
+from recrawl.web.pages import fleet, health_and_metrics, items, login, one_source, overview, preview, sources, whatif
 from recrawl.web.rendering import Pages
-from recrawl.web.safety.gate import Door, Gate
+from recrawl.web.safety.access import Access
+from recrawl.web.safety.authentication import Authentication
 from recrawl.web.safety.headers import ALWAYS
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import BehindProxies
@@ -40,16 +41,16 @@ class Ascii(JSONResponse):
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
-def make_app(store: Store, config: Config, clock: Clock, *, door: Door | None = None) -> FastAPI:
+def make_app(store: Store, config: Config, clock: Clock, *, access: Access | None = None) -> FastAPI:
     """The web face of a store.
 
     Parameters
         store: stays open as long as the app is used, and is closed by the caller
-        door: who may come in; loopback names, and nothing locked, if not given
+        access: who may come in; loopback names, and nothing locked, if not given
     """
-    door = door or Door(HostList("localhost"))
-    desk = Desk(store, config, clock)
-    hub, measures, pages = Hub(desk), Measures(desk), Pages(desk, door.keyhole.locked)
+    access = access or Access(HostList("localhost"))
+    context = Context(store, config, clock)
+    hub, measures, pages = Hub(context), Measures(context), Pages(context, access.credentials.locked)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -67,22 +68,22 @@ def make_app(store: Store, config: Config, clock: Clock, *, door: Door | None = 
         default_response_class=Ascii,
         lifespan=lifespan,
     )
-    app.include_router(overview.router(desk, pages))
-    app.include_router(sources.router(desk, pages))
-    app.include_router(one_source.router(desk, pages))
-    app.include_router(items.router(desk, pages, measures, secrets.token_bytes(32)))
-    app.include_router(preview.router(desk, pages))
-    app.include_router(whatif.router(desk, pages))
-    app.include_router(fleet.router(desk, pages))
-    app.include_router(entrance.router(desk, pages, door))
-    app.include_router(plumbing.router(desk, pages, measures))
-    app.include_router(api.router(desk, hub))
-    plumbing.add_static(app)
+    app.include_router(overview.router(context, pages))
+    app.include_router(sources.router(context, pages))
+    app.include_router(one_source.router(context, pages))
+    app.include_router(items.router(context, pages, measures, secrets.token_bytes(32)))
+    app.include_router(preview.router(context, pages))
+    app.include_router(whatif.router(context, pages))
+    app.include_router(fleet.router(context, pages))
+    app.include_router(login.router(context, pages, access))
+    app.include_router(health_and_metrics.router(context, pages, measures))
+    app.include_router(api.router(context, hub))
+    health_and_metrics.add_static(app)
     _add_problems(app, pages)
-    app.add_middleware(Gate, door=door, clock=clock, refusal=pages.problem)
+    app.add_middleware(Authentication, access=access, clock=clock, refusal=pages.problem)
     app.add_middleware(Stopwatch, measures=measures)
-    app.add_middleware(BehindProxies, proxies=door.proxies)
-    app.state.desk, app.state.door = desk, door
+    app.add_middleware(BehindProxies, proxies=access.proxies)
+    app.state.context, app.state.access = context, access
     return app
 
 

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from lxml import etree
 
-from recrawl.web.views.latest import Entry, Latest
-from recrawl.web.words import http_link, plain, stamp
+from recrawl.web.formatting import http_link, plain, stamp
+from recrawl.web.views.latest import FoundLine, Latest
 
 NAMESPACE = "http://www.w3.org/2005/Atom"
 
@@ -26,7 +26,7 @@ def feed(view: Latest, address: str, now: float) -> bytes:
     return bytes(etree.tostring(root, xml_declaration=True, encoding="utf-8"))
 
 
-def _entry(root: Any, entry: Entry) -> None:
+def _entry(root: Any, entry: FoundLine) -> None:
     item, source = entry.item, entry.source
     element = etree.SubElement(root, f"{{{NAMESPACE}}}entry")
     _text(element, "id", f"tag:{urlsplit(source.url).hostname or 'recrawl'},2000:recrawl:{item.id}")

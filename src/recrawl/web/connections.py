@@ -1,6 +1,6 @@
 """Connections: how many there may be, and how long a request may take to arrive or an answer to be taken.
 
-    asyncio ──► Connection (time, numbers) ──► uvicorn's H11Protocol (HTTP) ──► the application
+    asyncio ──► ClientConnection (time, numbers) ──► uvicorn's H11Protocol (HTTP) ──► the application
 
 Uvicorn reads requests and bounds neither of these: half a request, sent by somebody who then falls silent, would hold
 its place for ever. Where all places are taken, the connection that has waited longest for its client's next bytes makes
@@ -58,19 +58,19 @@ class Limits:
         return cls(most=web.connections, most_per_place=web.connections_per_address, proxies=proxies)
 
 
-class Connections:
-    """All connections of a server."""
+class ConnectionLimit:
+    """All connections of a server, and how many there may be."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._all: dict[Connection, str] = {}
-        self._by_place: dict[str, dict[Connection, None]] = {}
+        self._all: dict[ClientConnection, str] = {}
+        self._by_place: dict[str, dict[ClientConnection, None]] = {}
 
-    def protocol(self, **given: Any) -> Connection:
+    def protocol(self, **given: Any) -> ClientConnection:
         """One more, as uvicorn asks for it."""
-        return Connection(self, H11Protocol(**given))
+        return ClientConnection(self, H11Protocol(**given))
 
-    def admit(self, newcomer: Connection, address: str) -> bool:
+    def admit(self, newcomer: ClientConnection, address: str) -> bool:
         """Take one in, if need be in the place of another; False if there is no room."""
         place = place_of(address)
         mine = self._by_place.get(place, {})
@@ -83,7 +83,7 @@ class Connections:
         self._by_place.setdefault(place, {})[newcomer] = None
         return True
 
-    def forget(self, gone: Connection) -> None:
+    def forget(self, gone: ClientConnection) -> None:
         """It is no more."""
         place = self._all.pop(gone, None)
         if place is None:
@@ -102,7 +102,7 @@ class Connections:
             for each in list(self._all):
                 each.end_if_late(now)
 
-    def _drop_one(self, among: Iterable[Connection]) -> bool:
+    def _drop_one(self, among: Iterable[ClientConnection]) -> bool:
         """End the oldest that waits for its client, rather one without a request than one in the middle of it."""
         for state in (h11.IDLE, h11.SEND_BODY):
             victim = next((each for each in among if each.waits_for(state)), None)
@@ -113,10 +113,10 @@ class Connections:
         return False
 
 
-class Connection(asyncio.BufferedProtocol):
+class ClientConnection(asyncio.BufferedProtocol):
     """One connection: passes on what comes, and notes since when something is awaited."""
 
-    def __init__(self, all: Connections, inner: H11Protocol) -> None:
+    def __init__(self, all: ConnectionLimit, inner: H11Protocol) -> None:
         self._all, self._inner = all, inner
         self._limits = all.limits
         self._buffer = memoryview(bytearray(SMALL_PORTION))

@@ -13,19 +13,19 @@ from typing import Any
 
 import msgspec
 
-from recrawl.cluster import budgets
+from recrawl.cluster import budget_requests
 from recrawl.config import Config
 from recrawl.config.option_rules import OPTIONS
-from recrawl.crawl.addresses import host_refusal
-from recrawl.crawl.fields import UNSAID, checked_fields, given_to
-from recrawl.crawl.listing import Entry, read_list, state
-from recrawl.crawl.opml import write_opml
-from recrawl.crawl.text import TITLE_CHARACTERS, clean
+from recrawl.crawl.catalogue.opml import write_opml
+from recrawl.crawl.catalogue.source_fields import UNSAID, checked_fields, given_to
+from recrawl.crawl.catalogue.source_lists import ListedSource, read_list, state
+from recrawl.crawl.fetching.address_guard import host_refusal
+from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean
 from recrawl.crawl.urls import host, normalise
 from recrawl.errors import ParameterError
-from recrawl.store.base import Added, Source
-from recrawl.web.desk import Desk
-from recrawl.web.words import http_link
+from recrawl.store.records import Added, Source
+from recrawl.web.context import Context
+from recrawl.web.formatting import http_link
 
 FIELDS = ("importance", "half_life", "max_age", "cost", "tags", "kind", "select", *OPTIONS)
 MAY_BE_EMPTY = ("half_life", "max_age", "select", *OPTIONS)
@@ -54,65 +54,65 @@ def allowed(url: str, config: Config) -> str:
     return address
 
 
-def add(desk: Desk, url: str, given: Mapping[str, Any]) -> Added:
+def add(context: Context, url: str, given: Mapping[str, Any]) -> Added:
     """Take in one source."""
-    address = allowed(url, desk.config)
-    source = given_to(Source(url=address, added=desk.now()), checked(given))
-    return _taken(desk, [source])[0]
+    address = allowed(url, context.config)
+    source = given_to(Source(url=address, added=context.now()), checked(given))
+    return _taken(context, [source])[0]
 
 
-def change(desk: Desk, source: Source, given: Mapping[str, Any]) -> Source:
+def change(context: Context, source: Source, given: Mapping[str, Any]) -> Source:
     """Give a source other terms; what is not given stays."""
     changed = given_to(source, checked(given))
-    desk.store.edit([changed])
-    desk.cached.forget()
+    context.store.edit([changed])
+    context.cached.forget()
     return changed
 
 
-def pause(desk: Desk, source: Source, *, paused: bool) -> None:
+def pause(context: Context, source: Source, *, paused: bool) -> None:
     """Stop or resume crawling it. One that was retired is given another try."""
     note = "" if source.state == "retired" and not paused else source.note
-    desk.store.edit([msgspec.structs.replace(source, state="paused" if paused else "active", note=note)])
-    desk.cached.forget()
+    context.store.edit([msgspec.structs.replace(source, state="paused" if paused else "active", note=note)])
+    context.cached.forget()
 
 
-def want(desk: Desk, source: Source) -> None:
+def want(context: Context, source: Source) -> None:
     """Have it fetched as soon as the budget and its host allow."""
-    desk.store.edit([msgspec.structs.replace(source, wanted=desk.now())])
-    desk.cached.forget()
+    context.store.edit([msgspec.structs.replace(source, wanted=context.now())])
+    context.cached.forget()
 
 
-def spend(desk: Desk, per_second: float) -> None:
+def spend(context: Context, per_second: float) -> None:
     """Ask whoever crawls for another budget; ContractError if nobody can be asked."""
-    budgets.ask(desk.store, per_second, desk.now())
-    desk.cached.forget()
+    budget_requests.ask(context.store, per_second, context.now())
+    context.cached.forget()
 
 
-def remove(desk: Desk, source: Source) -> None:
+def remove(context: Context, source: Source) -> None:
     """Forget it, and all that was found in it."""
-    desk.store.remove([source.id])
-    desk.cached.forget()
+    context.store.remove([source.id])
+    context.cached.forget()
 
 
-def take_list(desk: Desk, body: bytes) -> Imported:
+def take_list(context: Context, body: bytes) -> Imported:
     """Take in a list, OPML, CSV or plain text; what cannot be used is listed."""
-    result, now = Imported(), desk.now()
+    result, now = Imported(), context.now()
     fresh: dict[str, Source] = {}
     for entry in _entries(body):
         try:
-            address = allowed(entry.url[:LONGEST_ADDRESS], desk.config)
+            address = allowed(entry.url[:LONGEST_ADDRESS], context.config)
             source = given_to(Source(url=address, added=now), _listed(entry))
         except ParameterError as error:
             result.refused.append(f"line {entry.line}: {error}")
             continue
         fresh.setdefault(address, source)
-    added = _taken(desk, list(fresh.values()))
+    added = _taken(context, list(fresh.values()))
     result.added = sum(each.new for each in added)
     result.known = len(added) - result.added
     return result
 
 
-def _listed(entry: Entry) -> dict[str, Any]:
+def _listed(entry: ListedSource) -> dict[str, Any]:
     """Fields of a source as a list has them; headers come from the command line alone."""
     fields = checked({name: value for name, value in entry.fields.items() if value})
     if entry.fields.get("title"):
@@ -122,9 +122,9 @@ def _listed(entry: Entry) -> dict[str, Any]:
     return fields
 
 
-def written_list(desk: Desk) -> bytes:
+def written_list(context: Context) -> bytes:
     """The whole catalogue as OPML, but for sources without an address."""
-    return write_opml(source for source in desk.store.sources() if http_link(source.url))
+    return write_opml(source for source in context.store.sources() if http_link(source.url))
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, **empty}
 
 
-def _entries(body: bytes) -> list[Entry]:
+def _entries(body: bytes) -> list[ListedSource]:
     found = read_list(body, MOST_IMPORTED + 1)
     if found.cut:  # half a list would look like one from which the rest was removed
         raise ParameterError("the list", "a whole OPML list", "one that ends before its end; nothing of it was taken")
@@ -152,7 +152,7 @@ def _entries(body: bytes) -> list[Entry]:
     return found.entries
 
 
-def _taken(desk: Desk, sources: Sequence[Source]) -> list[Added]:
-    added = desk.store.add(sources) if sources else []
-    desk.cached.forget()
+def _taken(context: Context, sources: Sequence[Source]) -> list[Added]:
+    added = context.store.add(sources) if sources else []
+    context.cached.forget()
     return added

@@ -2,7 +2,7 @@
 
 The crawler may be another process, so the store is asked; what it says is turned into server-sent events: `change` when
 anything differs from the last look, `item` for every item and every change of a page found since, `fleet` when only the
-fleet's board does, a comment now and then to keep the line open.
+fleet's status does, a comment now and then to keep the line open.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from recrawl.cluster.board import is_up
+from recrawl.cluster.status import is_up
 from recrawl.errors import StoreError
-from recrawl.store.base import Item
-from recrawl.web.desk import Desk
-from recrawl.web.words import http_link, plain
+from recrawl.store.records import Item
+from recrawl.web.context import Context
+from recrawl.web.formatting import http_link, plain
 
 LOOK_S = 1.0
 HEARTBEAT_S = 15.0
@@ -36,8 +36,8 @@ class FullError(Exception):
 class Hub:
     """Looks for all listeners."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self._queues: dict[asyncio.Queue[str], str] = {}
         self._looking: asyncio.Task[None] | None = None
         self._closing = False
@@ -88,7 +88,7 @@ class Hub:
                     continue
                 if now[:-1] == glance[:-1]:
                     glance = now
-                    self._tell("fleet", {"at": self._desk.now()})
+                    self._tell("fleet", {"at": self._context.now()})
                     continue
                 glance = now
                 items = await asyncio.to_thread(self._items_after, newest)
@@ -97,24 +97,24 @@ class Hub:
             newest = max([newest, *(item.id for item in items)])
             for item in items:
                 self._tell("item", _as_json(item))
-            self._tell("change", {"at": self._desk.now(), "item": newest})
+            self._tell("change", {"at": self._context.now(), "item": newest})
 
     def _glance(self) -> Glance:
-        store = self._desk.store
+        store = self._context.store
         crawls, prices = store.crawls(limit=1), store.prices(0.0, limit=1)
         latest = crawls[0].at if crawls else None, prices[0].at if prices else None
         return store.revision(), *latest, self._newest(), self._fleet()
 
     def _fleet(self) -> Glance:
-        """That the fleet fell silent is news too, and no board says so."""
-        board, wish = self._desk.board(), self._desk.wish()
-        return board and board.at, is_up(board, self._desk.now()), wish and wish.shards
+        """That the fleet fell silent is news too, and no status says so."""
+        status, wish = self._context.fleet_status(), self._context.wish()
+        return status and status.at, is_up(status, self._context.now()), wish and wish.shards
 
     def _newest(self) -> int:
-        return max((item.id for item in self._desk.store.items(limit=MOST_ITEMS)), default=0)
+        return max((item.id for item in self._context.store.items(limit=MOST_ITEMS)), default=0)
 
     def _items_after(self, id: int) -> list[Item]:
-        return [item for item in reversed(self._desk.store.items(limit=MOST_ITEMS)) if item.id > id]
+        return [item for item in reversed(self._context.store.items(limit=MOST_ITEMS)) if item.id > id]
 
     def _tell(self, event: str, data: dict[str, Any]) -> None:
         text = f"event: {event}\ndata: {json.dumps(data)}\n\n"

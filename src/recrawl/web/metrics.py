@@ -15,8 +15,8 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recrawl.cluster.board import Board
-from recrawl.web.desk import Desk
+from recrawl.cluster.status import FleetStatus
+from recrawl.web.context import Context
 from recrawl.web.views.overview import Overview, overview
 
 STATES = ("working", "joining", "leaving", "silent", "waiting")
@@ -33,10 +33,10 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 10.0)
 class Measures:
     """The numbers of one server."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, context: Context) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(StoreCollector(desk))
-        self.registry.register(FleetCollector(desk))
+        self.registry.register(StoreCollector(context))
+        self.registry.register(FleetCollector(context))
         self.seconds = Histogram(
             "recrawl_http_request_seconds",
             "Time to answer a request, until its last byte",
@@ -55,8 +55,8 @@ class Measures:
 class StoreCollector(Collector):
     """What the store says, asked when somebody asks."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance: the store is asked only on a scrape."""
@@ -64,7 +64,7 @@ class StoreCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Gauges of the overview."""
-        view = overview(self._desk)
+        view = overview(self._context)
         sources = GaugeMetricFamily("recrawl_sources", "Sources in the catalogue", labels=["state"])
         for state in ("active", "paused", "retired"):
             sources.add_metric([state], float(getattr(view, state)))
@@ -72,20 +72,13 @@ class StoreCollector(Collector):
         yield from (_gauge(name, words, value) for name, words, value in _gauges(view) if math.isfinite(value))
 
 
-class FleetCollector(Collector):
+class FleetCollector(StoreCollector):
     """What the fleet says of itself; nothing where there never was one, and only that it is down when it is."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def describe(self) -> Iterable[Metric]:
-        """Nothing in advance, as above."""
-        return []
-
     def collect(self) -> Iterable[Metric]:
-        """Gauges of the board; shards are labels by the names they keep over restarts."""
-        board, alive = self._desk.board(), self._desk.fleet()
-        if board is None:
+        """Gauges of the status; shards are labels by the names they keep over restarts."""
+        status, alive = self._context.fleet_status(), self._context.fleet()
+        if status is None:
             return
         yield _gauge(
             "recrawl_fleet_up", "1 if the fleet's coordinator was alive a moment ago", float(alive is not None)
@@ -106,15 +99,15 @@ class FleetCollector(Collector):
             yield family
 
 
-def _of_fleet(board: Board) -> list[tuple[str, str, float]]:
+def _of_fleet(status: FleetStatus) -> list[tuple[str, str, float]]:
     return [
-        ("recrawl_fleet_price", "The price all shards share", math.nan if board.price is None else board.price),
-        ("recrawl_fleet_budget_requests_per_second", "Requests per second the fleet may send", board.budget),
-        ("recrawl_fleet_spend_requests_per_second", "Requests per second sent over the last seconds", board.spend),
-        ("recrawl_fleet_shards_wanted", "Shards asked for", float(board.wanted)),
-        ("recrawl_fleet_buckets_held", "Buckets some shard holds", float(board.held)),
-        ("recrawl_fleet_buckets", "Buckets there are", float(board.buckets)),
-        ("recrawl_fleet_leader_epoch", "Grows with every new coordinator", float(board.leader_epoch)),
+        ("recrawl_fleet_price", "The price all shards share", math.nan if status.price is None else status.price),
+        ("recrawl_fleet_budget_requests_per_second", "Requests per second the fleet may send", status.budget),
+        ("recrawl_fleet_spend_requests_per_second", "Requests per second sent over the last seconds", status.spend),
+        ("recrawl_fleet_shards_wanted", "Shards asked for", float(status.wanted)),
+        ("recrawl_fleet_buckets_held", "Buckets some shard holds", float(status.held)),
+        ("recrawl_fleet_buckets", "Buckets there are", float(status.buckets)),
+        ("recrawl_fleet_leader_epoch", "Grows with every new coordinator", float(status.leader_epoch)),
     ]
 
 

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from recrawl import __version__
-from recrawl.crawl.text import told, visible
+from recrawl.crawl.reading.plain_text import told, visible
 from recrawl.errors import StoreError
-from recrawl.web import words
+from recrawl.web import formatting
 from recrawl.web.charts.crawls import legend
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 
 TITLES = {
     400: "That cannot be asked",
@@ -68,9 +68,9 @@ def environment() -> Environment:
         "moment",
         "stamp",
     ):
-        made.filters[name] = getattr(words, name)
+        made.filters[name] = getattr(formatting, name)
     made.filters.update(
-        distance=words.distance, ago=words.ago, visible=visible, told=told, visible_lines=_visible_lines
+        distance=formatting.distance, ago=formatting.ago, visible=visible, told=told, visible_lines=_visible_lines
     )
     made.globals.update(version=__version__, crawl_legend=legend())
     return made
@@ -83,10 +83,10 @@ def _visible_lines(text: str) -> str:
 class Pages:
     """Renders templates for requests."""
 
-    def __init__(self, desk: Desk, locked: bool) -> None:
-        self._desk, self._locked, self._environment = desk, locked, environment()
+    def __init__(self, context: Context, locked: bool) -> None:
+        self._context, self._locked, self._environment = context, locked, environment()
 
-    def page(self, request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
+    def page(self, request: Request, template: str, status: int = 200, **shown: Any) -> HTMLResponse:
         """A page; every template also knows the request's path, session and the time."""
         session = request.state.session
         text = self._environment.get_template(template).render(
@@ -95,16 +95,16 @@ class Pages:
             locked=self._locked,
             fleet_seen=self._fleet_seen(),
             member=session.member,
-            now=self._desk.now(),
+            now=self._context.now(),
             done=DONE.get(request.query_params.get("done", ""), ""),
-            **context,
+            **shown,
         )
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
     def _fleet_seen(self) -> bool:
         """Whether there ever was a fleet; not when the store cannot say, since errors are pages too."""
         try:
-            return self._desk.board() is not None
+            return self._context.fleet_status() is not None
         except StoreError:
             return False
 

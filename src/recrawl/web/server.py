@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from recrawl.errors import OutputError
-from recrawl.web.connections import Connections, Limits
+from recrawl.web.connections import ConnectionLimit, Limits
 
 LAST_WORDS_S = 2
 """How long requests under way are waited for at the end; open event streams are then cut."""
@@ -59,7 +59,7 @@ async def serve(
 ) -> None:
     """Serve until cancelled. No signal handlers are installed, and nothing is logged per request."""
     taken = listener or bound(host, port)
-    connections = Connections(limits or Limits())
+    connections = ConnectionLimit(limits or Limits())
     server = _Quiet(
         uvicorn.Config(
             app,

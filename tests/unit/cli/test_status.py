@@ -6,7 +6,7 @@ from recrawl.cli import run
 from recrawl.cli.status import figures
 from recrawl.config import Config, Discovery
 from recrawl.config.loading import replaced
-from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
+from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 
 NIGHT = replaced(Config(), {"politeness.quiet_hours": ["22:00-07:00 UTC"]})
@@ -23,7 +23,7 @@ def store(tmp_path):
 
 def fetched(store, at):
     crawl = Crawl(source=1, at=at, outcome="unchanged")
-    store.commit(Batch(settlements=[Settlement(progress=Progress(source=1, last=at), crawl=crawl)]))
+    store.commit(Batch(updates=[VisitUpdate(progress=Progress(source=1, last=at), crawl=crawl)]))
 
 
 def test_whether_it_is_within_quiet_hours_is_there_for_programs(store):
@@ -50,10 +50,10 @@ def test_both_are_said_to_people(store, capsys):
 
 def test_sources_left_out_are_told_with_their_site_and_the_setting_to_raise(store, capsys):
     children = [Source(url=f"https://example.org/{k}.xml", found_on="example.org", added=5.0) for k in range(9)]
-    settlement = Settlement(
+    update = VisitUpdate(
         progress=Progress(source=1, last=5.0), crawl=Crawl(source=1, at=5.0, outcome="new"), children=children
     )
-    store.commit(Batch(settlements=[settlement], discovery=Discovery(per_site=2)))
+    store.commit(Batch(updates=[update], discovery=Discovery(per_site=2)))
     name = ["--store", str(store.path)]
     assert run(["status", "--json", *name]) == 0
     told = json.loads(capsys.readouterr().out)["discovery"]

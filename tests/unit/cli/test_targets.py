@@ -1,8 +1,8 @@
 import pytest
 
 from recrawl.cli.targets import TargetError, find_source, find_sources
-from recrawl.store.base import Source
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
 
 
 @pytest.fixture

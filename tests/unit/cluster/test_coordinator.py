@@ -11,18 +11,18 @@ import pytest
 
 from one_lease import OneLease
 from recrawl.clock import ManualClock
-from recrawl.cluster.board import Wish, is_up, read_board, write_wish
 from recrawl.cluster.coordinator import WIND_DOWN_S, Coordinator
-from recrawl.cluster.messages import Grant, Report, roll_of
-from recrawl.cluster.office import LEASE_S
-from recrawl.cluster.placing import bucket_of
-from recrawl.cluster.pooling import packed, unpacked
+from recrawl.cluster.leader_lease import LEASE_S
+from recrawl.cluster.messages import Grant, Report, membership_of
+from recrawl.cluster.placement import bucket_of
+from recrawl.cluster.shared_learning import packed, unpacked
+from recrawl.cluster.status import Wish, is_up, read_status, write_wish
 from recrawl.errors import StoreError
 from recrawl.learning.beliefs import SUMMARIES
-from recrawl.store.base import Batch, Price
+from recrawl.store.records import Batch, Price
 
 
-class Ledger(OneLease):
+class MadeUpStore(OneLease):
     """The part of a store that a coordinator needs."""
 
     def __init__(self, clock: ManualClock) -> None:
@@ -61,7 +61,7 @@ class Ledger(OneLease):
         self.prices.append(batch.price)
 
 
-class Hands:
+class MadeUpLauncher:
     """Shards that exist by name alone."""
 
     def __init__(self) -> None:
@@ -82,14 +82,14 @@ class Scene:
 
     def __init__(self) -> None:
         self.clock = ManualClock(1000.0)
-        self.ledger, self.hands = Ledger(self.clock), Hands()
-        self.coordinator = Coordinator(self.ledger, self.hands, self.clock.now)
+        self.store, self.launcher = MadeUpStore(self.clock), MadeUpLauncher()
+        self.coordinator = Coordinator(self.store, self.launcher, self.clock.now)
 
     def wish(self, shards: int, budget: float = 10.0) -> None:
-        write_wish(self.ledger, Wish(shards=shards, budget=budget, burst=budget))
+        write_wish(self.store, Wish(shards=shards, budget=budget, burst=budget))
 
-    def tell(self, name: str, life: str = "1", **more: float | bytes) -> Grant | None:
-        report = Report(shard=name, life=life, **more)  # type: ignore[arg-type]
+    def tell(self, name: str, incarnation: str = "1", **more: float | bytes) -> Grant | None:
+        report = Report(shard=name, incarnation=incarnation, **more)  # type: ignore[arg-type]
         answer = self.coordinator.hear(msgspec.msgpack.encode(report))
         return msgspec.msgpack.decode(answer, type=Grant) if answer else None
 
@@ -111,13 +111,13 @@ def test_nothing_is_granted_before_anybody_wished_for_a_fleet(scene: Scene) -> N
 def test_it_starts_the_shards_wished_for_and_shares_out_the_budget(scene: Scene) -> None:
     scene.wish(2)
     scene.coordinator.round()
-    assert scene.hands.names == {"shard-0", "shard-1"}
+    assert scene.launcher.names == {"shard-0", "shard-1"}
     grants = [scene.tell(name, sources=5, newcomers=5) for _ in range(4) for name in ("shard-0", "shard-1")]
     assert all(grant is not None and grant.members == ("shard-0", "shard-1") for grant in grants)
     assert sum(grant.rate for grant in grants[-2:] if grant is not None) <= 10.0
 
 
-def test_without_the_office_it_grants_nothing(scene: Scene) -> None:
+def test_without_the_leader_lease_it_grants_nothing(scene: Scene) -> None:
     scene.wish(1)
     scene.coordinator.round()
     assert scene.tell("shard-0") is not None
@@ -128,23 +128,23 @@ def test_without_the_office_it_grants_nothing(scene: Scene) -> None:
 def test_a_store_that_is_away_for_a_moment_stops_nothing(scene: Scene) -> None:
     scene.wish(1)
     scene.coordinator.round()
-    scene.ledger.away = True
+    scene.store.away = True
     scene.pass_round(LEASE_S / 2)
     assert scene.tell("shard-0") is not None
     scene.pass_round(LEASE_S)
     assert scene.tell("shard-0") is None
-    scene.ledger.away = False
+    scene.store.away = False
     scene.pass_round()
     assert scene.tell("shard-0") is not None
 
 
-def test_a_store_that_answers_after_the_office_ran_out_makes_it_forget_no_grant(scene: Scene) -> None:
+def test_a_store_that_answers_after_the_leader_lease_ran_out_makes_it_forget_no_grant(scene: Scene) -> None:
     scene.wish(2)
     scene.coordinator.round()
     first = scene.tell("shard-0", sources=5, newcomers=5)
-    scene.ledger.slow_s = LEASE_S + 0.1
+    scene.store.slow_s = LEASE_S + 0.1
     scene.pass_round(0.1)
-    scene.ledger.slow_s = 0.0
+    scene.store.slow_s = 0.0
     assert scene.tell("shard-1", "2", sources=5, newcomers=5) is None
     scene.pass_round(0.1)
     second = scene.tell("shard-1", "2", sources=5, newcomers=5)
@@ -156,7 +156,7 @@ def test_a_store_that_answers_after_the_office_ran_out_makes_it_forget_no_grant(
 
 def test_a_clock_that_is_set_forwards_ends_no_grant(scene: Scene) -> None:
     steady = ManualClock(0.0)
-    scene.coordinator = Coordinator(scene.ledger, scene.hands, scene.clock.now, steady=steady.now)
+    scene.coordinator = Coordinator(scene.store, scene.launcher, scene.clock.now, steady=steady.now)
     scene.wish(2)
     scene.coordinator.round()
     first = scene.tell("shard-0", sources=5, newcomers=5)
@@ -168,18 +168,18 @@ def test_a_clock_that_is_set_forwards_ends_no_grant(scene: Scene) -> None:
 
 
 def test_it_stands_back_where_somebody_crawls_alone(scene: Scene) -> None:
-    scene.ledger.claimed_by = "process 1 on here"
+    scene.store.claimed_by = "process 1 on here"
     scene.wish(1)
     scene.coordinator.round()
-    assert scene.hands.names == set()
-    assert not scene.coordinator.in_office
+    assert scene.launcher.names == set()
+    assert not scene.coordinator.leading
 
 
 def test_it_places_sources_by_their_domain(scene: Scene) -> None:
     scene.wish(1)
-    scene.ledger.waiting = [(1, "https://a.example.org/"), (2, "https://b.example.org/"), (3, "https://example.net/")]
+    scene.store.waiting = [(1, "https://a.example.org/"), (2, "https://b.example.org/"), (3, "https://example.net/")]
     scene.coordinator.round()
-    assert scene.ledger.placed == {
+    assert scene.store.placed == {
         1: bucket_of("https://example.org/"),
         2: bucket_of("https://example.org/"),
         3: bucket_of("https://example.net/"),
@@ -197,10 +197,10 @@ def test_a_shard_too_many_ends_when_it_has_handed_everything_over(scene: Scene) 
     assert grant is not None
     assert grant.members == ("shard-0",)
     scene.pass_round()
-    assert scene.hands.names == {"shard-0", "shard-1"}
+    assert scene.launcher.names == {"shard-0", "shard-1"}
     scene.tell("shard-1", buckets=0)
     scene.pass_round()
-    assert scene.hands.names == {"shard-0"}
+    assert scene.launcher.names == {"shard-0"}
 
 
 def test_it_ends_when_every_shard_has_or_after_a_while(scene: Scene) -> None:
@@ -213,10 +213,10 @@ def test_it_ends_when_every_shard_has_or_after_a_while(scene: Scene) -> None:
     for _ in range(int(WIND_DOWN_S) + 2):
         scene.pass_round()
     assert scene.coordinator.finished
-    board = read_board(scene.ledger)
-    assert board is not None
-    assert board.ended
-    assert not is_up(board, scene.clock.now())
+    status = read_status(scene.store)
+    assert status is not None
+    assert status.ended
+    assert not is_up(status, scene.clock.now())
 
 
 def test_the_board_tells_who_works_and_who_is_silent(scene: Scene) -> None:
@@ -228,15 +228,15 @@ def test_the_board_tells_who_works_and_who_is_silent(scene: Scene) -> None:
         scene.clock.advance(1.0)
         scene.tell("shard-0", buckets=10, spent=5.0 * second)
         scene.coordinator.round()
-    board = read_board(scene.ledger)
-    assert board is not None
-    assert [(line.name, line.state) for line in board.shards] == [
+    status = read_status(scene.store)
+    assert status is not None
+    assert [(line.name, line.state) for line in status.shards] == [
         ("shard-0", "working"),
         ("shard-1", "silent"),
         ("shard-2", "joining"),
     ]
-    assert board.spend == pytest.approx(5.0)
-    assert is_up(board, scene.clock.now())
+    assert status.spend == pytest.approx(5.0)
+    assert is_up(status, scene.clock.now())
 
 
 def test_the_price_history_counts_every_request_once(scene: Scene) -> None:
@@ -245,18 +245,18 @@ def test_the_price_history_counts_every_request_once(scene: Scene) -> None:
     for second in range(1, 31):
         scene.tell("shard-0", "1" if second < 15 else "2", requests=3 * (second if second < 15 else second - 14))
         scene.pass_round()
-    assert sum(price.requests for price in scene.ledger.prices) == 3 * 14 + 3 * 16
+    assert sum(price.requests for price in scene.store.prices) == 3 * 14 + 3 * 16
 
 
-def test_a_coordinator_that_lost_the_office_stays_out_of_it(scene: Scene) -> None:
+def test_a_coordinator_that_lost_the_leader_lease_stays_out_of_it(scene: Scene) -> None:
     scene.wish(1)
     scene.coordinator.round()
-    successor = Coordinator(scene.ledger, scene.hands, scene.clock.now)
+    successor = Coordinator(scene.store, scene.launcher, scene.clock.now)
     scene.clock.advance(LEASE_S + 1.0)
     successor.round()
     scene.coordinator.round()
-    assert successor.in_office
-    assert not scene.coordinator.in_office
+    assert successor.leading
+    assert not scene.coordinator.leading
     assert scene.tell("shard-0") is None
 
 
@@ -266,12 +266,12 @@ def test_the_members_are_told_only_to_those_who_do_not_know_them(scene: Scene) -
     told = scene.tell("shard-0")
     assert told is not None
     assert told.members == ("shard-0", "shard-1")
-    again = scene.tell("shard-0", roll=roll_of(told.members))
+    again = scene.tell("shard-0", membership=membership_of(told.members))
     assert again is not None
     assert again.members is None
     scene.wish(3)
     scene.pass_round()
-    changed = scene.tell("shard-0", roll=roll_of(told.members))
+    changed = scene.tell("shard-0", membership=membership_of(told.members))
     assert changed is not None
     assert changed.members == ("shard-0", "shard-1", "shard-2")
 
@@ -281,7 +281,7 @@ def test_that_nobody_shares_the_buckets_is_always_told(scene: Scene) -> None:
     scene.coordinator.round()
     scene.wish(0)
     scene.pass_round()
-    last = scene.tell("shard-0", buckets=3, roll=roll_of(()))
+    last = scene.tell("shard-0", buckets=3, membership=membership_of(()))
     assert last is not None
     assert last.members == ()
 

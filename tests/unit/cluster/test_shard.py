@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 
@@ -13,12 +12,13 @@ from crawling import HASTY, world_of
 from postgres import server
 from recrawl.clock import SystemClock
 from recrawl.cluster.messages import Grant, Report
-from recrawl.cluster.placing import bucket_of
+from recrawl.cluster.placement import bucket_of
 from recrawl.cluster.shard import Shard
-from recrawl.crawl.borders import Said, Turn
-from recrawl.store.base import Source
+from recrawl.crawl.fetching.borrowed_turns import Turn, TurnReport
 from recrawl.store.postgres import PostgresStore
+from recrawl.store.records import Source
 from recrawl.synthweb.server import SynthWeb
+from until import soon
 
 SOURCES = 12
 AT_MOST_S = 120.0
@@ -34,7 +34,7 @@ class Telephone:
     @property
     def last(self) -> Report:
         """What was reported last."""
-        return self.reports[-1] if self.reports else Report(shard="", life="", left_s=1.0)
+        return self.reports[-1] if self.reports else Report(shard="", incarnation="", left_s=1.0)
 
     def tell(self, report: bytes) -> bytes:
         self.reports.append(msgspec.msgpack.decode(report, type=Report))
@@ -46,7 +46,7 @@ class Telephone:
     def borrow(self, shard: str, url: str, loan: str, delay_s: float) -> Turn | None:
         return None
 
-    def give_back(self, shard: str, url: str, loan: str, said: Said) -> None:
+    def give_back(self, shard: str, url: str, loan: str, report: TurnReport) -> None:
         pass
 
 
@@ -79,17 +79,10 @@ def play(answer: Grant | None, scene: Scene) -> list[Report]:
     return line.reports
 
 
-async def until(happened: Callable[[], bool]) -> None:
-    last = time.monotonic() + AT_MOST_S
-    while not happened():
-        assert time.monotonic() < last, "it did not happen"
-        await asyncio.sleep(0.02)
-
-
 def test_with_a_grant_it_takes_its_buckets_and_fetches_everything_in_them() -> None:
     async def scene(shard: Shard, line: Telephone, web: SynthWeb, store: PostgresStore) -> None:
-        await until(lambda: {access.source for access in web.log} >= set(range(SOURCES)))
-        await until(lambda: line.last.newcomers == 0 and line.last.crawls >= SOURCES)
+        await soon(lambda: {access.source for access in web.log} >= set(range(SOURCES)))
+        await soon(lambda: line.last.newcomers == 0 and line.last.crawls >= SOURCES)
 
     last = play(granted(), scene)[-1]
     assert last.buckets == 1024
@@ -100,7 +93,7 @@ def test_with_a_grant_it_takes_its_buckets_and_fetches_everything_in_them() -> N
 
 def test_without_one_it_fetches_nothing() -> None:
     async def scene(shard: Shard, line: Telephone, web: SynthWeb, store: PostgresStore) -> None:
-        await until(lambda: len(line.reports) >= 3)
+        await soon(lambda: len(line.reports) >= 3)
         assert web.log == []
 
     assert {report.trouble for report in play(None, scene)} == {"waiting for the coordinator"}
@@ -108,13 +101,13 @@ def test_without_one_it_fetches_nothing() -> None:
 
 def test_it_stops_by_itself_when_its_grant_has_run_out() -> None:
     async def scene(shard: Shard, line: Telephone, web: SynthWeb, store: PostgresStore) -> None:
-        await until(lambda: len(web.log) > SOURCES)
+        await soon(lambda: len(web.log) > SOURCES)
         line.answer = None
-        await until(lambda: line.last.left_s == 0.0)
+        await soon(lambda: line.last.left_s == 0.0)
         heard = len(line.reports)
-        await until(lambda: len(line.reports) > heard + 1)  # what was under way has ended
+        await soon(lambda: len(line.reports) > heard + 1)  # what was under way has ended
         asked, heard = len(web.log), len(line.reports)
-        await until(lambda: len(line.reports) > heard + 2)
+        await soon(lambda: len(line.reports) > heard + 2)
         assert len(web.log) == asked
 
     play(granted(seconds=2.0), scene)
@@ -122,21 +115,21 @@ def test_it_stops_by_itself_when_its_grant_has_run_out() -> None:
 
 def test_it_heeds_no_coordinator_that_was_followed_by_another() -> None:
     async def scene(shard: Shard, line: Telephone, web: SynthWeb, store: PostgresStore) -> None:
-        await until(lambda: line.last.leader == 3)
+        await soon(lambda: line.last.leader == 3)
         line.answer = granted(rate=999.0, leader=2)
         heard = len(line.reports)
-        await until(lambda: len(line.reports) > heard + 2)
+        await soon(lambda: len(line.reports) > heard + 2)
 
     assert {report.rate for report in play(granted(), scene)} <= {0.0, 200.0}
 
 
 def test_it_hands_over_what_is_anothers_and_its_leases_when_it_ends() -> None:
     async def scene(shard: Shard, line: Telephone, web: SynthWeb, store: PostgresStore) -> None:
-        await until(lambda: line.last.buckets == 1024)
+        await soon(lambda: line.last.buckets == 1024)
         line.answer = granted(members=("me", "other"))
-        await until(lambda: 0 < line.last.buckets < 700)
+        await soon(lambda: 0 < line.last.buckets < 700)
         assert sum(lease.left_s > 0.0 for lease in store.leases("bucket/")) == line.last.buckets
         shard.stop()
-        await until(lambda: store.live_leases() == 0)
+        await soon(lambda: store.live_leases() == 0)
 
     play(granted(), scene)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.config import HintSwitches
-from recrawl.crawl import dates, hints
-from recrawl.crawl.politeness import retry_after_s
-from recrawl.crawl.reading import Document, read
-from recrawl.crawl.robots import Rules
+from recrawl.crawl.fetching.retry_after import retry_after_s
+from recrawl.crawl.fetching.robots import Rules
+from recrawl.crawl.reading import dates, publisher_hints
+from recrawl.crawl.reading.readers import Document, read
 from recrawl.units import whole_number
 
 NOW = 1_800_000_000.0
@@ -37,13 +37,13 @@ def document(body: str, **more: str) -> Document:
 def test_a_feed_full_of_digits_is_read(number: str) -> None:
     found = read(document(RSS.format(n=number), kind="feed"))
     assert [item.title for item in found.items][-1] == "two"
-    assert found.hints.skip_hours == (3,)
+    assert found.skip_hours == (3,)
     torn = RSS.format(n=number).replace("<title>two", "<title>& two <br></title><title>two")
     assert [item.title for item in read(document(torn, kind="feed")).items]
 
 
 def test_an_hour_of_many_digits_is_no_hour() -> None:
-    assert hints.hours([MANY, "0" * 6000 + "7", "24", " 5 ", "25", "-1", "x", None]) == (0, 5, 7)
+    assert publisher_hints.hours([MANY, "0" * 6000 + "7", "24", " 5 ", "25", "-1", "x", None]) == (0, 5, 7)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -60,8 +60,8 @@ def test_a_json_feed_with_long_numbers_is_read(number: str) -> None:
 @pytest.mark.parametrize("number", NUMBERS)
 def test_headers_and_robots_full_of_digits_are_read(number: str) -> None:
     control = {"cache-control": f"max-age={number}", "expires": number, "date": number, "age": number}
-    stay = hints.of_headers(control, NOW, HintSwitches())
-    assert stay is None or 0.0 < stay <= hints.LONGEST_STAY_S
+    stay = publisher_hints.of_headers(control, NOW, HintSwitches())
+    assert stay is None or 0.0 < stay <= publisher_hints.LONGEST_STAY_S
     waited = retry_after_s(number, NOW)
     assert waited is None or waited > 0.0
     assert dates.parse(number) is None or abs(dates.parse(number) or 0.0) < 1e300

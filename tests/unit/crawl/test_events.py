@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from recrawl.crawl.events import change_event, heading, item_event, source_event
-from recrawl.store.base import Item, Source, Version, item_key
+from recrawl.store.records import Item, Source, Version, item_key
 
 NOW = 1_700_000_000.25
 SOURCE = Source(id=7, url="https://a.example/feed", title="A", tags=("news", "uk"), headers={"Cookie": "secret"})

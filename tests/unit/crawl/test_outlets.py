@@ -28,12 +28,13 @@ from recrawl.crawl.outlets import (
     Outlet,
     OutletClosedError,
     Outlets,
+    OutletStatus,
     RefusedError,
-    Standing,
     WebhookOutlet,
 )
 from recrawl.errors import OutputError, ParameterError, StoreError
-from recrawl.store.base import Batch, Crawl, Event, Item, Progress, Settlement, Source, Store
+from recrawl.store.records import Batch, Crawl, Event, Item, Progress, Source, VisitUpdate
+from recrawl.store.roles import Store
 from recrawl.store.sqlite import SqliteStore
 
 NOW = 1_700_000_000.0
@@ -169,7 +170,7 @@ def test_events_are_delivered_in_order_from_where_the_outlet_was():
     store, outlet = Events(), Recorder(batch=2)
     store.commit(1, 2, 3, 4, 5, 6)
     store.cursors["recorder"] = 1
-    assert drained(store, outlet) == [Standing("recorder", 6, 5, 0, 0, "", True, False)]
+    assert drained(store, outlet) == [OutletStatus("recorder", 6, 5, 0, 0, "", True, False)]
     assert outlet.tries == [[2, 3], [4, 5], [6]]
     assert store.cursors["recorder"] == 6
     assert outlet.closed
@@ -319,7 +320,7 @@ def test_a_closed_outlet_ends_alone():
     store.commit(1)
     closed, other = Recorder(OutletClosedError("nobody reads"), name="closed"), Recorder(name="open")
 
-    async def main() -> list[Standing]:
+    async def main() -> list[OutletStatus]:
         outlets = Outlets(store, [closed, other], Stopped())
         running = asyncio.create_task(outlets.run())
         while not (closed.closed and other.numbers):
@@ -359,9 +360,9 @@ def test_a_renewed_end_waits_as_long_as_something_is_delivered() -> None:
     store.commit(*range(40))
 
     async def a_while() -> None:
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.02)  # slow outlets are what is tested
 
-    async def scene() -> list[Standing]:
+    async def scene() -> list[OutletStatus]:
         outlet = Recorder(*[a_while] * 40, batch=1)
         return await Outlets(store, [outlet], SystemClock()).drain(0.5, renewed=True)
 
@@ -387,7 +388,7 @@ def test_the_end_delivers_what_is_taken_and_leaves_what_is_refused():
 
 
 def test_the_end_waits_out_a_short_wait_and_hastens_no_try():
-    async def main(patience_s: float) -> tuple[Recorder, Standing, list[float]]:
+    async def main(patience_s: float) -> tuple[Recorder, OutletStatus, list[float]]:
         store, clock, outlet = Events(), Told(), Recorder(NotDeliveredError("busy", 60.0))
         outlets = Outlets(store, [outlet], clock, random=Random(0))
         await outlets.open()
@@ -416,7 +417,7 @@ def test_tries_are_counted_over_short_runs_and_none_made_at_the_end(tries: int):
     store.cursors["recorder"] = 0
     store.commit(0, 1, 2)
 
-    async def a_short_run() -> Standing:
+    async def a_short_run() -> OutletStatus:
         clock = Told()
         outlets = Outlets(store, [outlet], clock, random=Random(0))
         running = asyncio.create_task(outlets.run())
@@ -588,10 +589,10 @@ async def listening(receiver: Receiver):
         await runner.cleanup()
 
 
-def hooked(receiver: Receiver, *numbers: int, clock: ManualClock | None = None, secret: str = "key") -> Standing:
+def hooked(receiver: Receiver, *numbers: int, clock: ManualClock | None = None, secret: str = "key") -> OutletStatus:
     """Deliver to a receiver on loopback until all has arrived."""
 
-    async def main() -> Standing:
+    async def main() -> OutletStatus:
         time = clock or Waits()
         async with listening(receiver):
             return await _delivered(Events(), WebhookOutlet(receiver.url, secret, time), time, *numbers)
@@ -845,7 +846,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def commit(store: Store, *numbers: int) -> None:
     events = [an_event(number) for number in numbers]
     crawl = Crawl(source=1, at=NOW, outcome="new")
-    store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=1), events=events)]))
+    store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=1), events=events)]))
 
 
 def test_events_of_a_store_reach_file_webhook_and_command(store: Store, tmp_path: Path):
@@ -853,7 +854,7 @@ def test_events_of_a_store_reach_file_webhook_and_command(store: Store, tmp_path
     command = python("import sys; open(sys.argv[1], 'a').write(sys.stdin.read())", str(ran))
     clock = Waits()
 
-    async def main() -> list[Standing]:
+    async def main() -> list[OutletStatus]:
         async with listening(receiver):
             places: list[Outlet] = [
                 FileOutlet(str(file)),
@@ -932,16 +933,16 @@ def soon(work: Awaitable[Result]) -> Result:
 
 def drained(
     store: Events, *outlets: Outlet, clock: ManualClock | None = None, timeout_s: float = SOON_S
-) -> list[Standing]:
+) -> list[OutletStatus]:
     """Deliver what is there, and end."""
 
-    async def main() -> list[Standing]:
+    async def main() -> list[OutletStatus]:
         return await Outlets(store, outlets, clock or ManualClock(NOW), random=Random(0)).drain(timeout_s)
 
     return soon(main())
 
 
-async def _delivered(store: Events, outlet: Outlet, clock: ManualClock, *numbers: int) -> Standing:
+async def _delivered(store: Events, outlet: Outlet, clock: ManualClock, *numbers: int) -> OutletStatus:
     outlets = Outlets(store, [outlet], clock, random=Random(0))
     await outlets.open()
     store.commit(*numbers)
@@ -953,6 +954,6 @@ async def _delivered(store: Events, outlet: Outlet, clock: ManualClock, *numbers
     return standing
 
 
-def delivered(store: Events, outlet: Outlet, clock: ManualClock, *numbers: int) -> Standing:
+def delivered(store: Events, outlet: Outlet, clock: ManualClock, *numbers: int) -> OutletStatus:
     """Commit events and run until the outlet has passed them all."""
     return soon(_delivered(store, outlet, clock, *numbers))

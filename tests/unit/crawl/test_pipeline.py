@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,13 +16,15 @@ import pytest
 from recrawl import wiring
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Politeness
-from recrawl.crawl import clerk, following, page_changes, pipeline, registrar, settling
+from recrawl.crawl import catalogue_watcher, pipeline, store_writer
+from recrawl.crawl.fetching.transport import Request, Response
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.pipeline import Crawler
-from recrawl.crawl.transport import Request, Response
+from recrawl.crawl.reading.readers import Readers
 from recrawl.errors import StoreError
-from recrawl.store.base import Batch, Click, Crawl, Progress, Settlement, Source
+from recrawl.store.records import Batch, Click, Crawl, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
+from until import soon
 
 LONG_S = 60.0
 CONFIG = Config(
@@ -91,19 +93,32 @@ def store(tmp_path: Path) -> Iterator[Shifting]:
         yield store
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(LONG_S):
-        while not condition():
-            await asyncio.sleep(0.005)
+class CountedClock(SystemClock):
+    """Counts how often it was slept by: a crawler that finds nothing to do looks again after a sleep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sleeps = 0
+
+    async def sleep(self, seconds: float) -> None:
+        self.sleeps += 1
+        await super().sleep(min(seconds, 0.01))
+
+    async def rounds(self, count: int = 20) -> None:
+        """Let a crawler look so often whether there is something to do."""
+        enough = self.sleeps + count
+        await soon(lambda: self.sleeps >= enough)
 
 
 @asynccontextmanager
-async def running(store: SqliteStore, web: Web, **more: Any) -> AsyncIterator[Crawler]:
-    clock = SystemClock()
-    tempo = dataclasses.replace(wiring.make_tempo(CONFIG), watch_s=LONG_S, listen_s=0.01)
+async def running(
+    store: SqliteStore, web: Web, clock: SystemClock | None = None, **more: Any
+) -> AsyncIterator[Crawler]:
+    clock = clock or SystemClock()
+    intervals = dataclasses.replace(wiring.make_intervals(CONFIG), watch_s=LONG_S, listen_s=0.01)
     nobody = Outlets(store, [], clock)
     crawler = wiring.make_crawler(
-        CONFIG, store, clock=clock, transport=web, tempo=tempo, outlets=nobody, sweeps=False, **more
+        CONFIG, store, clock=clock, transport=web, intervals=intervals, outlets=nobody, sweeps=False, **more
     )
     run = asyncio.create_task(crawler.run())
     try:
@@ -119,22 +134,22 @@ async def running(store: SqliteStore, web: Web, **more: Any) -> AsyncIterator[Cr
 
 def test_nothing_is_asked_before_an_allotment_nor_after_it_has_run_out(store: Shifting) -> None:
     async def scene() -> None:
-        web = Web()
-        async with running(store, web, allotted=True) as crawler:
-            clock = SystemClock()
-            await asyncio.sleep(0.1)
+        web, clock = Web(), CountedClock()
+        async with running(store, web, clock, allotted=True) as crawler:
+            await clock.rounds()
             assert web.asked == []
-            assert (crawler.allotment.per_second, crawler.dearest, crawler.hosts) == (0.0, 1.0, 2)
+            assert crawler.request_budget.allotment.per_second == 0.0
+            assert (crawler.decider.dearest, len(crawler.decider.hosts)) == (1.0, 2)
             crawler.allot(200.0, 5.0, clock.now() + LONG_S)
-            await until(lambda: len(web.asked) >= 10)
-            assert crawler.allotment.per_second == 200.0
+            await soon(lambda: len(web.asked) >= 10)
+            assert crawler.request_budget.allotment.per_second == 200.0
             crawler.allot(200.0, 5.0, -math.inf)
             asked = len(web.asked)
-            await asyncio.sleep(0.1)
+            await clock.rounds()
             assert len(web.asked) == asked
-            assert crawler.allotment.per_second == 0.0
+            assert crawler.request_budget.allotment.per_second == 0.0
             crawler.allot(200.0, 5.0, clock.now() + LONG_S)
-            await until(lambda: len(web.asked) >= asked + 10)
+            await soon(lambda: len(web.asked) >= asked + 10)
 
     asyncio.run(scene())
 
@@ -147,11 +162,11 @@ def test_a_visit_is_under_way_until_it_is_committed(store: Shifting) -> None:
         web = Web()
         web.answers.clear()
         async with running(store, web) as crawler:
-            await until(lambda: len(web.asked) == 2)
+            await soon(lambda: len(web.asked) == 2)
             assert crawler.under_way() == {1, 2}
             crawler.allot(0.0, 0.0, -math.inf)  # nothing new meanwhile
             web.answers.set()
-            await until(lambda: not crawler.under_way())
+            await soon(lambda: not crawler.under_way())
             assert {crawl.source for crawl in store.crawls()} == {1, 2}
 
     asyncio.run(scene())
@@ -164,10 +179,50 @@ def test_visits_given_up_at_the_end_are_not_under_way(store: Shifting, monkeypat
         web = Web()
         web.answers.clear()
         async with running(store, web) as crawler:
-            await until(lambda: len(web.asked) == 2)
+            await soon(lambda: len(web.asked) == 2)
             crawler.stop()
-            await until(lambda: not crawler.under_way())
+            await soon(lambda: not crawler.under_way())
         assert store.crawls() == []
+
+    asyncio.run(scene())
+
+
+class Broken(BaseException):
+    """Nothing that a visit is prepared for."""
+
+
+async def broken(*_: object) -> NoReturn:
+    raise Broken
+
+
+class FirstApart(Web):
+    """Its first answer is let out apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.others = asyncio.Event(), asyncio.Event()
+
+    async def fetch(self, request: Request) -> Response:
+        self.answers = self.others if self.asked else self.first
+        return await super().fetch(request)
+
+
+def test_a_visit_that_breaks_after_its_requests_frees_its_host_once(
+    store: Shifting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_a_time = CONFIG.politeness.parallel_per_host
+
+    async def scene() -> None:
+        web, clock = FirstApart(), CountedClock()
+        store.remove([1, 2])
+        store.add([Source(url=f"http://c.example/{k}", kind="feed") for k in range(3 * at_a_time)])
+        monkeypatch.setattr(Readers, "read", broken)
+        async with running(store, web, clock) as crawler:
+            await soon(lambda: len(web.asked) == at_a_time)
+            web.first.set()
+            await soon(lambda: len(web.asked) == at_a_time + 1)
+            await clock.rounds(100)
+            assert crawler.in_flight == at_a_time
 
     asyncio.run(scene())
 
@@ -179,18 +234,18 @@ def test_a_source_that_leaves_is_not_visited_and_goes_on_when_it_comes_back(stor
     async def scene() -> None:
         web = Web()
         async with running(store, web) as crawler:
-            await until(lambda: {crawl.source for crawl in store.crawls()} == {1, 2})
+            await soon(lambda: {crawl.source for crawl in store.crawls()} == {1, 2})
             store.send_away(1)
             await crawler.refresh()
-            await until(lambda: 1 not in crawler.under_way())
+            await soon(lambda: 1 not in crawler.under_way())
             (before,) = store.progress([1])
             asked = web.asked.count("http://a.example/feed")
-            await until(lambda: len(web.asked) > asked + 20)
+            await soon(lambda: len(web.asked) > asked + 20)
             assert web.asked.count("http://a.example/feed") == asked
             store.bring_back(1)
             await crawler.refresh()
-            await until(lambda: web.asked.count("http://a.example/feed") > asked)
-            await until(lambda: next(iter(store.progress([1]))).visits > before.visits)
+            await soon(lambda: web.asked.count("http://a.example/feed") > asked)
+            await soon(lambda: next(iter(store.progress([1]))).visits > before.visits)
         assert [crawl.outcome for crawl in store.crawls(source=1, limit=1000)].count("first") == 1
 
     asyncio.run(scene())
@@ -198,19 +253,19 @@ def test_a_source_that_leaves_is_not_visited_and_goes_on_when_it_comes_back(stor
 
 def test_many_that_come_at_once_are_taken_in_by_portions(store: Shifting, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host whose sources come in different portions counts as visited if any of them was."""
-    monkeypatch.setattr(following, "PORTION", 2)
+    monkeypatch.setattr(catalogue_watcher, "PORTION", 2)
 
     async def scene() -> None:
         async with running(store, Web(), allotted=True) as crawler:
             store.add([Source(url=f"http://c.example/{k}", kind="feed") for k in range(9)])
             last = store.sources()[-1].id
             crawl = Crawl(source=last, at=1000.0, outcome="unchanged")
-            store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=last, last=1000.0))]))
+            store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=last, last=1000.0))]))
             before = SystemClock().now()
             await crawler.refresh()
-            assert len(crawler._decider) == 11
-            assert crawler.hosts == 3
-            assert crawler._decider.slots.free_at("c.example") >= before
+            assert len(crawler.decider) == 11
+            assert len(crawler.decider.hosts) == 3
+            assert crawler.decider.slots.free_at("c.example") >= before
 
     asyncio.run(scene())
 
@@ -226,7 +281,7 @@ def test_sources_whose_past_could_not_be_read_are_taken_in_the_next_time(
                 with pytest.raises(StoreError):
                     await crawler.refresh()
             await crawler.refresh()
-            assert crawler._decider.knows(new.id)
+            assert new.id in crawler.decider.roster.numbers
 
     asyncio.run(scene())
 
@@ -243,13 +298,13 @@ def test_whoever_looks_for_edits_while_it_ends_is_not_in_its_way(store: Shifting
 
         async with running(store, Web(), allotted=True) as crawler:
             looking = asyncio.create_task(look())
-            await until(lambda: len(crawler._decider) > 3)
+            await soon(lambda: len(crawler.decider) > 3)
         ended.set()
         await looking
-        known = len(crawler._decider)
+        known = len(crawler.decider)
         store.add([Source(url="http://d.example/", kind="feed")])
         await crawler.refresh()
-        assert len(crawler._decider) == known
+        assert len(crawler.decider) == known
 
     asyncio.run(scene())
 
@@ -263,17 +318,17 @@ def test_a_source_that_comes_back_during_its_visit_waits_for_the_end_of_it(store
         web = Web()
         web.answers.clear()
         async with running(store, web) as crawler:
-            await until(lambda: len(web.asked) == 2)
+            await soon(lambda: len(web.asked) == 2)
             store.send_away(1)
             await crawler.refresh()
             store.bring_back(1)
             await crawler.refresh()
-            assert not crawler._decider.knows(1)
+            assert 1 not in crawler.decider.roster.numbers
             web.answers.set()
-            await until(lambda: 1 not in crawler.under_way())
+            await soon(lambda: 1 not in crawler.under_way())
             await crawler.refresh()
-            assert crawler._decider.knows(1)
-            await until(lambda: next(iter(store.progress([1]))).visits > 1)
+            assert 1 in crawler.decider.roster.numbers
+            await soon(lambda: next(iter(store.progress([1]))).visits > 1)
         assert [crawl.outcome for crawl in store.crawls(source=1, limit=1000)].count("first") == 1
 
     asyncio.run(scene())
@@ -296,19 +351,19 @@ class Refusing(Shifting):
             raise StoreError("not now")
         super().commit(batch)
         self.written += [("clicks", each.source, each.last) for each in batch.progress]
-        self.written += [("visit", each.progress.source, each.progress.last) for each in batch.settlements]
+        self.written += [("visit", each.progress.source, each.progress.last) for each in batch.updates]
 
 
 def test_what_is_written_later_was_learned_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clicks are heard while visits go on, and the store refuses to write what they taught at first."""
-    monkeypatch.setattr(clerk, "REPAIR_S", 0.3)
+    monkeypatch.setattr(store_writer, "REPAIR_S", 0.3)
 
     async def scene(store: Refusing) -> None:
         async with running(store, Web()):
-            await until(lambda: bool(store.items(source=1)))
+            await soon(lambda: bool(store.items(source=1)))
             store.record_clicks([Click(item=item.id, at=item.first_seen + 0.001) for item in store.items(source=1)])
-            await until(store.refused.is_set)
-            await until(lambda: any(what == "clicks" for what, _, _ in store.written))
+            await soon(store.refused.is_set)
+            await soon(lambda: any(what == "clicks" for what, _, _ in store.written))
 
     with Refusing(tmp_path / "recrawl.db") as store:
         store.add([Source(url="http://a.example/feed", kind="feed")])
@@ -335,7 +390,7 @@ def test_a_stop_amid_a_very_long_listing_leaves_it_whole(tmp_path: Path, monkeyp
 
     async def scene(store: Noting) -> None:
         async with running(store, Web(items=3000)) as crawler:
-            await until(store.began.is_set)
+            await soon(store.began.is_set)
             crawler.stop()
 
     with Noting(tmp_path / "recrawl.db") as store:
@@ -344,55 +399,3 @@ def test_a_stop_amid_a_very_long_listing_leaves_it_whole(tmp_path: Path, monkeyp
         assert len(store.items(source=1, limit=10_000)) == 3000
         (first, *_) = store.crawls(source=1)[::-1]
         assert (first.outcome, first.new) == ("first", 3000)
-
-
-def test_a_page_is_compared_with_what_it_was_off_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = []
-
-    def difference(old: str, new: str) -> str:
-        threads.append(threading.current_thread() is threading.main_thread())
-        return f"{old} -> {new}"
-
-    class Page(Web):
-        async def fetch(self, request: Request) -> Response:
-            self.asked.append(request.url)
-            return Response(request.url, 200, {"content-type": "text/html"}, b"<p>visit %d" % len(self.asked))
-
-    async def scene(store: SqliteStore) -> None:
-        async with running(store, Page()):
-            await until(lambda: len(store.versions(1, limit=2)) == 2)
-
-    monkeypatch.setattr(page_changes, "difference", difference)
-    with SqliteStore(tmp_path / "recrawl.db") as store:
-        store.add([Source(url="http://a.example/page", kind="page")])
-        asyncio.run(scene(store))
-        assert store.versions(1, limit=10)[-2].diff == "visit 1 -> visit 2"
-    assert threads
-    assert not any(threads)
-
-
-def test_an_index_of_very_many_sitemaps_is_settled_off_the_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads = []
-
-    def settle(*given: Any) -> Any:
-        threads.append(threading.current_thread() is threading.main_thread())
-        return settling.settle(*given)
-
-    class Index(Web):
-        async def fetch(self, request: Request) -> Response:
-            self.asked.append(request.url)
-            listed = "".join(f"<sitemap><loc>/{k}.xml</loc></sitemap>" for k in range(registrar.CROWDED))
-            body = f"<sitemapindex>{listed}</sitemapindex>" if len(self.asked) == 1 else "<urlset/>"
-            return Response(request.url, 200, {"content-type": "application/xml"}, body.encode())
-
-    async def scene(store: SqliteStore) -> None:
-        async with running(store, Index()):
-            await until(lambda: len(store.sources(limit=2)) == 2)
-
-    monkeypatch.setattr(registrar, "settle", settle)
-    with SqliteStore(tmp_path / "recrawl.db") as store:
-        store.add([Source(url="http://a.example/sitemap.xml", kind="sitemap")])
-        asyncio.run(scene(store))
-    assert threads == [False]

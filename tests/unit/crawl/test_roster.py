@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recrawl.config import SourceOptions
 from recrawl.crawl.roster import SCHEDULE, Roster
-from recrawl.store.base import Progress, Source
+from recrawl.store.records import Progress, Source
 
 TEXTS = st.text(max_size=8)
 TIMES = st.floats(0.0, 1e12)
@@ -68,7 +68,7 @@ PROGRESS = st.builds(
 @given(SOURCES, SOURCES)
 def test_a_line_comes_back_as_it_was_put(first: Source, then: Source) -> None:
     roster = Roster()
-    number = roster.enter(first)
+    number = roster.add(first)
     assert roster.source(number) == first
     assert roster.active(number) == (first.state == "active")
     then = msgspec.structs.replace(then, id=first.id)
@@ -82,7 +82,7 @@ def test_a_line_comes_back_as_it_was_put(first: Source, then: Source) -> None:
 @given(PROGRESS)
 def test_progress_comes_back_but_for_the_schedule(progress: Progress) -> None:
     roster = Roster()
-    number = roster.enter(Source(id=7, url="a"))
+    number = roster.add(Source(id=7, url="a"))
     assert roster.progress(number).last is None
     assert math.isnan(roster.last(number))
     roster.put_progress(number, progress)
@@ -96,32 +96,33 @@ def test_progress_comes_back_but_for_the_schedule(progress: Progress) -> None:
     assert roster.last(number) == progress.last or progress.last is None
 
 
-def test_what_left_is_known_until_it_is_buried_and_its_place_stays_empty() -> None:
+def test_what_left_is_known_until_its_visit_is_over_and_its_place_stays_empty() -> None:
     roster = Roster()
-    one, other = (roster.enter(Source(id=k, url=f"https://a.example/{k}")) for k in (1, 2))
-    roster.leave(one)
-    assert not roster.here(one)
+    one, other = (roster.add(Source(id=k, url=f"https://a.example/{k}")) for k in (1, 2))
+    roster.in_flight.add(one)
+    roster.remove(one)
+    assert one not in roster
     assert roster.source(one).id == 1
-    roster.bury(one)
+    roster.end_visits([one])
     assert (roster.source(one).url, len(roster), roster.end) == ("", 1, 2)
-    assert roster.here(other)
-    again = roster.enter(Source(id=1, url="https://a.example/1"))
+    assert other in roster
+    again = roster.add(Source(id=1, url="https://a.example/1"))
     assert again == 2
-    assert not roster.here(one)
+    assert one not in roster
 
 
 def test_an_address_taken_over_by_another_is_that_one_s() -> None:
     roster = Roster()
-    one, other = (roster.enter(Source(id=k, url=f"https://a.example/{k}")) for k in (1, 2))
+    one, other = (roster.add(Source(id=k, url=f"https://a.example/{k}")) for k in (1, 2))
     roster.put_source(other, Source(id=2, url="https://a.example/1"))
     assert roster.urls["https://a.example/1"] == other
-    roster.leave(one)
+    roster.remove(one)
     assert dict(roster.urls) == {"https://a.example/1": other}
 
 
 def test_text_that_is_no_text_is_mended_as_the_store_does() -> None:
     roster = Roster()
-    number = roster.enter(Source(id=1, url="ü\ud800", title="a\ud800b", tags=("\udfff",), headers={"a": "\ud800"}))
+    number = roster.add(Source(id=1, url="ü\ud800", title="a\ud800b", tags=("\udfff",), headers={"a": "\ud800"}))
     line = roster.source(number)
     assert (line.url, line.title, line.tags, line.headers) == ("ü\ud800", "a\ufffdb", ("\ufffd",), {"a": "\ufffd"})
     roster.put_progress(number, Progress(source=1, etag="\ud800"))
@@ -130,8 +131,8 @@ def test_text_that_is_no_text_is_mended_as_the_store_does() -> None:
 
 def test_a_usual_source_takes_less_than_300_bytes() -> None:
     roster = Roster()
-    numbers = [roster.enter(Source(id=k, url=f"https://example.org/{k}/feed", kind="feed")) for k in range(1, 101)]
+    numbers = [roster.add(Source(id=k, url=f"https://example.org/{k}/feed", kind="feed")) for k in range(1, 101)]
     for number in numbers:
         roster.put_progress(number, Progress(source=number + 1, last=1.7e9, visits=3, captured=2.5, digest=""))
-    packed = sum(map(sys.getsizeof, roster._packed_lines + roster._packed_ways + roster._urls))
+    packed = sum(map(sys.getsizeof, roster._packed_sources + roster._packed_progress + roster._urls))
     assert packed / len(numbers) < 300

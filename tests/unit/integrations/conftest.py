@@ -17,8 +17,7 @@ from scrapy.utils.test import get_crawler  # noqa: E402
 from twisted.python.failure import Failure  # noqa: E402
 
 from recrawl.clock import ManualClock  # noqa: E402
-from recrawl.integrations.scrapy import RecrawlScheduler, waking  # noqa: E402
-from recrawl.integrations.scrapy import scheduler as module  # noqa: E402
+from recrawl.integrations.scrapy import RecrawlScheduler, request_meta, timer  # noqa: E402
 
 
 class Watching(Spider):
@@ -34,7 +33,7 @@ class Watching(Spider):
     def complain(self, failure: Any) -> None: ...
 
 
-class Desk:
+class FakeEngine:
     """A scheduler as the engine sees it."""
 
     def __init__(self, folder: Path, clock: ManualClock, **settings: Any) -> None:
@@ -124,15 +123,15 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def make(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Desk]]:
-    """Desks over one store, one after the other; alarms never ring by themselves."""
+def make(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeEngine]]:
+    """Engines over one store, one after the other; alarms never ring by themselves."""
     silent = SimpleNamespace(cancel=lambda: None)
-    monkeypatch.setattr(waking, "call_later", lambda delay_s, function: silent)
-    monkeypatch.setattr(module, "GATHER_S", 0.0)
-    opened: list[Desk] = []
+    monkeypatch.setattr(timer, "call_later", lambda delay_s, function: silent)
+    monkeypatch.setattr(request_meta, "GATHER_S", 0.0)
+    opened: list[FakeEngine] = []
 
-    def make(**settings: Any) -> Desk:
-        opened.append(Desk(tmp_path, clock, **settings))
+    def make(**settings: Any) -> FakeEngine:
+        opened.append(FakeEngine(tmp_path, clock, **settings))
         return opened[-1]
 
     yield make
@@ -141,5 +140,5 @@ def make(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def desk(make: Callable[..., Desk]) -> Desk:
+def engine(make: Callable[..., FakeEngine]) -> FakeEngine:
     return make()

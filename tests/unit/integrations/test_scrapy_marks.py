@@ -11,7 +11,7 @@ pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'recr
 from scrapy import FormRequest, Request, Spider
 
 from recrawl.errors import ParameterError
-from recrawl.integrations.scrapy.marks import FORGOTTEN, memo_of, read_mark, request_of
+from recrawl.integrations.scrapy.request_meta import FORGOTTEN, memo_of, read_mark, request_of
 
 URL = "https://example.org/feed?b=1&a=2"
 

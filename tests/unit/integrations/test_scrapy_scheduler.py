@@ -22,7 +22,7 @@ from scrapy.http import HtmlResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.internet.error import TimeoutError as NoAnswer
 
-from recrawl.errors import ParameterError, StoreFullError
+from recrawl.errors import ParameterError, StoreError, StoreFullError
 from recrawl.integrations.scrapy import RecrawlAddon, RecrawlSpiderMiddleware, recrawl_observation
 from recrawl.integrations.scrapy.visits import VISIT, visit_of
 
@@ -36,73 +36,73 @@ class TestUnmarked:
     SEQUENCE = ((0, "1"), (5, "2"), (-3, "3"), (5, "4"), (0, "1"), (0, "5"), (9, "2"), (-3, "6"))
 
     @pytest.mark.parametrize("with_sources", [False, True])
-    def test_they_come_in_scrapys_order(self, desk: Any, with_sources: bool) -> None:
-        own = ScrapyScheduler.from_crawler(desk.crawler)
-        own.open(desk.spider)
+    def test_they_come_in_scrapys_order(self, engine: Any, with_sources: bool) -> None:
+        own = ScrapyScheduler.from_crawler(engine.crawler)
+        own.open(engine.spider)
         if with_sources:
-            desk.mark(A)
+            engine.mark(A)
         taken = []
-        for scheduler in (own, desk.scheduler):
+        for scheduler in (own, engine.scheduler):
             requests = [Request(f"https://x.example/{name}", priority=priority) for priority, name in self.SEQUENCE]
             taken.append([scheduler.enqueue_request(request) for request in requests])
         assert taken[0] == taken[1]
-        assert len(desk.scheduler) == len(own) == 6
-        order = [[scheduler.next_request() for _ in range(7)] for scheduler in (own, desk.scheduler)]
+        assert len(engine.scheduler) == len(own) == 6
+        order = [[scheduler.next_request() for _ in range(7)] for scheduler in (own, engine.scheduler)]
         assert [r and r.url for r in order[0]] == [r and r.url for r in order[1]]
         assert order[1][-1] is None
 
-    def test_the_duplicate_filter_is_theirs(self, desk: Any) -> None:
-        assert desk.crawl(Request(A))
-        assert not desk.crawl(Request(A))
-        assert desk.crawl(Request(A, dont_filter=True))
-        assert desk.mark(A), "a source is no duplicate of a request made once"
-        assert desk.mark(A), "and says its terms as often as it likes"
+    def test_the_duplicate_filter_is_theirs(self, engine: Any) -> None:
+        assert engine.crawl(Request(A))
+        assert not engine.crawl(Request(A))
+        assert engine.crawl(Request(A, dont_filter=True))
+        assert engine.mark(A), "a source is no duplicate of a request made once"
+        assert engine.mark(A), "and says its terms as often as it likes"
 
-    def test_nothing_is_pending_when_there_is_nothing(self, desk: Any) -> None:
-        assert not desk.scheduler.has_pending_requests()
-        assert desk.scheduler.next_request() is None
-        desk.crawl(Request(A))
-        assert desk.scheduler.has_pending_requests()
-        desk.scheduler.next_request()
-        assert not desk.scheduler.has_pending_requests()
+    def test_nothing_is_pending_when_there_is_nothing(self, engine: Any) -> None:
+        assert not engine.scheduler.has_pending_requests()
+        assert engine.scheduler.next_request() is None
+        engine.crawl(Request(A))
+        assert engine.scheduler.has_pending_requests()
+        engine.scheduler.next_request()
+        assert not engine.scheduler.has_pending_requests()
 
-    def test_a_spider_without_sources_is_not_watched(self, desk: Any) -> None:
-        desk.crawl(Request(A))
-        assert desk.manager.middlewares == ()
-        desk.mark(B)
-        assert len(desk.manager.middlewares) == 1
+    def test_a_spider_without_sources_is_not_watched(self, engine: Any) -> None:
+        engine.crawl(Request(A))
+        assert engine.manager.middlewares == ()
+        engine.mark(B)
+        assert len(engine.manager.middlewares) == 1
 
     def test_a_job_goes_on_where_it_stopped(self, make: Make, tmp_path: Path) -> None:
-        desk = make(JOBDIR=str(tmp_path / "job"))
+        engine = make(JOBDIR=str(tmp_path / "job"))
         for number in range(5):
-            desk.crawl(Request(f"https://x.example/{number}", callback=desk.spider.parse, priority=number))
-        desk.mark(A, callback=desk.spider.parse_feed)
-        desk.wake()
-        assert desk.scheduler.next_request().url == "https://x.example/4"
-        desk.close()
+            engine.crawl(Request(f"https://x.example/{number}", callback=engine.spider.parse, priority=number))
+        engine.mark(A, callback=engine.spider.parse_feed)
+        engine.wake()
+        assert engine.scheduler.next_request().url == "https://x.example/4"
+        engine.close()
         again = make(JOBDIR=str(tmp_path / "job"))
         assert not again.crawl(Request("https://x.example/4")), "the filter remembers"
         assert [again.scheduler.next_request().url[-1] for _ in range(4)] == ["3", "2", "1", "0"]
         request = again.next()
         assert (request.url, request.callback) == (A, again.spider.parse_feed)
 
-    def test_both_kinds_take_turns(self, desk: Any) -> None:
+    def test_both_kinds_take_turns(self, engine: Any) -> None:
         for url in (A, B, C):
-            desk.mark(url)
+            engine.mark(url)
         for number in range(3):
-            desk.crawl(Request(f"https://x.example/{number}"))
+            engine.crawl(Request(f"https://x.example/{number}"))
         kinds = []
-        desk.clock.advance(5.0)
+        engine.clock.advance(5.0)
         for _ in range(6):
-            desk.wake()
-            kinds.append(VISIT in desk.scheduler.next_request().meta)
+            engine.wake()
+            kinds.append(VISIT in engine.scheduler.next_request().meta)
         assert sorted(kinds) == [False] * 3 + [True] * 3
         assert kinds[:2] in ([True, False], [False, True])
 
-    def test_a_request_made_from_a_response_is_no_source_and_no_visit(self, desk: Any) -> None:
-        desk.mark(A, errback=desk.spider.complain, headers={"X": "y"})
-        request = desk.next()
-        response = desk.download(request)
+    def test_a_request_made_from_a_response_is_no_source_and_no_visit(self, engine: Any) -> None:
+        engine.mark(A, errback=engine.spider.complain, headers={"X": "y"})
+        request = engine.next()
+        response = engine.download(request)
 
         def callback(response: Any) -> list[Request]:
             made = [
@@ -111,91 +111,91 @@ class TestUnmarked:
                 response.request.replace(url="https://a.example/other"),
             ]
             for each in made:
-                desk.crawl(each)
+                engine.crawl(each)
             return made
 
-        desk.receive(response, callback)
-        assert desk.outcomes() == [("first", "")]
-        queued = [desk.scheduler.next_request() for _ in range(3)]
+        engine.receive(response, callback)
+        assert engine.outcomes() == [("first", "")]
+        queued = [engine.scheduler.next_request() for _ in range(3)]
         assert not any(VISIT in each.meta or "recrawl" in each.meta for each in queued)
-        assert {each.errback for each in queued} == {None, desk.spider.complain}
-        assert len(desk.scheduler.recrawl) == 1
+        assert {each.errback for each in queued} == {None, engine.spider.complain}
+        assert len(engine.scheduler.recrawl) == 1
 
 
 class TestSources:
-    def test_a_marked_request_comes_back_when_it_is_due(self, desk: Any) -> None:
-        desk.mark(A, callback=desk.spider.parse_feed, cb_kwargs={"k": 1})
-        assert desk.scheduler.has_pending_requests()
-        assert desk.scheduler.next_request() is None, "the budget starts with nothing"
+    def test_a_marked_request_comes_back_when_it_is_due(self, engine: Any) -> None:
+        engine.mark(A, callback=engine.spider.parse_feed, cb_kwargs={"k": 1})
+        assert engine.scheduler.has_pending_requests()
+        assert engine.scheduler.next_request() is None, "the budget starts with nothing"
         for turn in range(3):
-            request = desk.next(5.0)
-            assert (request.url, request.callback, request.cb_kwargs) == (A, desk.spider.parse_feed, {"k": 1})
-            desk.wake(5.0)
-            assert desk.scheduler.next_request() is None, "it is in flight"
-            desk.answer(request, body=b"<p>%d</p>" % turn)
-        assert desk.outcomes() == [("first", ""), ("changed", ""), ("changed", "")]
-        assert (desk.stat("visits"), desk.stat("revisits"), desk.stat("changed")) == (3, 2, 2)
+            request = engine.next(5.0)
+            assert (request.url, request.callback, request.cb_kwargs) == (A, engine.spider.parse_feed, {"k": 1})
+            engine.wake(5.0)
+            assert engine.scheduler.next_request() is None, "it is in flight"
+            engine.answer(request, body=b"<p>%d</p>" % turn)
+        assert engine.outcomes() == [("first", ""), ("changed", ""), ("changed", "")]
+        assert (engine.stat("visits"), engine.stat("revisits"), engine.stat("changed")) == (3, 2, 2)
 
     def test_the_budget_is_kept(self, make: Make) -> None:
-        desk = make(RECRAWL_BUDGET="2/s", RECRAWL_BURST=1, RECRAWL_MIN_INTERVAL="1ms")
+        engine = make(RECRAWL_BUDGET="2/s", RECRAWL_BURST=1, RECRAWL_MIN_INTERVAL="1ms")
         for number in range(50):
-            desk.mark(f"https://h{number}.example/")
+            engine.mark(f"https://h{number}.example/")
         handed = 0
         for step in range(1, 101):
-            desk.wake(0.125)
-            request = desk.scheduler.next_request()
+            engine.wake(0.125)
+            request = engine.scheduler.next_request()
             if request is not None:
                 handed += 1
-                desk.answer(request)
+                engine.answer(request)
             assert handed <= 0.25 * step
         assert handed == 25
 
-    def test_terms_reach_the_store(self, desk: Any) -> None:
-        desk.mark(A, {"importance": 3, "half_life": "1h", "max_age": "2h", "cost": 2, "tags": ["t"]})
-        desk.wake()
-        source = desk.scheduler.recrawl.source(A)
+    def test_terms_reach_the_store(self, engine: Any) -> None:
+        engine.mark(A, {"importance": 3, "half_life": "1h", "max_age": "2h", "cost": 2, "tags": ["t"]})
+        engine.wake()
+        source = engine.scheduler.recrawl.source(A)
         assert (source.importance, source.half_life, source.max_age) == (3.0, 3600.0, 7200.0)
         assert (source.cost, source.tags, source.kind) == (2.0, ("t",), "key")
 
-    def test_a_mark_without_terms_leaves_those_there_are(self, desk: Any) -> None:
-        desk.mark(A, {"importance": 3})
-        desk.wake()
-        desk.mark(A)
-        desk.wake()
-        assert desk.scheduler.recrawl.source(A).importance == 3.0
+    def test_a_mark_without_terms_leaves_those_there_are(self, engine: Any) -> None:
+        engine.mark(A, {"importance": 3})
+        engine.wake()
+        engine.mark(A)
+        engine.wake()
+        assert engine.scheduler.recrawl.source(A).importance == 3.0
 
     @pytest.mark.parametrize(
         ("said", "more"),
         [(True, {"method": "POST"}), ({"importance": -1}, {}), ({"half_life": "soon"}, {}), ({"x": 1}, {}), ("x", {})],
     )
     def test_what_cannot_be_a_source_is_dropped_with_a_word(
-        self, desk: Any, caplog: pytest.LogCaptureFixture, said: Any, more: dict[str, Any]
+        self, engine: Any, caplog: pytest.LogCaptureFixture, said: Any, more: dict[str, Any]
     ) -> None:
         with caplog.at_level(logging.ERROR):
-            assert not desk.mark(A, said, **more)
+            assert not engine.mark(A, said, **more)
         assert "cannot be a source" in caplog.text
-        assert desk.stat("refused") == 1
+        assert engine.stat("refused") == 1
 
-    def test_what_is_dropped_is_named_without_its_password(self, desk: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def test_what_is_dropped_is_named_without_its_password(self, engine: Any, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.ERROR):
-            assert not desk.mark(A.replace("://", "://me:canary-4711@"), {"importance": -1})
+            assert not engine.mark(A.replace("://", "://me:canary-4711@"), {"importance": -1})
         assert "cannot be a source" in caplog.text
         assert "canary-4711" not in caplog.text
 
-    def test_false_is_no_mark(self, desk: Any) -> None:
-        assert desk.mark(A, False)
-        assert desk.scheduler.next_request().url == A
+    def test_false_is_no_mark(self, engine: Any) -> None:
+        assert engine.mark(A, False)
+        assert engine.scheduler.next_request().url == A
 
     def test_one_that_cannot_be_kept_works_until_the_restart(
         self, make: Make, caplog: pytest.LogCaptureFixture
     ) -> None:
-        desk, seen = make(), []
+        engine, seen = make(), []
         with caplog.at_level(logging.WARNING):
-            desk.mark(A, callback=seen.append)
-            desk.mark(B, callback=seen.append)
+            engine.mark(A, callback=seen.append)
+            engine.mark(B, callback=seen.append)
         assert caplog.text.count("cannot be kept") == 1
-        assert desk.next().callback == seen.append
-        desk.close()
+        assert engine.next().callback == seen.append
+        engine.close()
         again = make()
         again.wake(1.0)
         again.wake(1.0)
@@ -207,66 +207,66 @@ class TestSources:
         assert again.next(60.0).url == A
 
     def test_a_callback_that_is_gone_is_said_once(self, make: Make, caplog: pytest.LogCaptureFixture) -> None:
-        desk = make()
-        desk.mark(A)
-        desk.wake()
-        desk.scheduler.recrawl.add_many({A: {"memo": '{"callback":"parse_gone"}'}})
+        engine = make()
+        engine.mark(A)
+        engine.wake()
+        engine.scheduler.recrawl.add_many({A: {"memo": '{"callback":"parse_gone"}'}})
         with caplog.at_level(logging.WARNING):
-            desk.wake(1.0)
+            engine.wake(1.0)
         assert "parse_gone" in caplog.text
-        assert desk.scheduler.next_request() is None
+        assert engine.scheduler.next_request() is None
 
-    def test_one_added_to_the_store_by_others_is_parsed(self, desk: Any, tmp_path: Path) -> None:
-        from recrawl.store.base import Source
+    def test_one_added_to_the_store_by_others_is_parsed(self, engine: Any, tmp_path: Path) -> None:
         from recrawl.store.opening import open_store
+        from recrawl.store.records import Source
 
         store = open_store(str(tmp_path / "watching.db"))
         store.add([Source(url=A)])
         store.close()
-        desk.scheduler._do_chores()
-        request = desk.next()
+        engine.scheduler._maintain()
+        request = engine.next()
         assert (request.url, request.callback) == (A, None)
 
 
 class TestVisits:
     def test_a_redirect_belongs_to_the_visit_and_is_paid(self, make: Make) -> None:
-        desk = make(RECRAWL_BURST=1)
-        desk.mark(A)
-        request = desk.next()
-        desk.download(request, 301)
-        assert desk.crawl(request.replace(url=C))
-        assert desk.scheduler.next_request() is None, "it waits for its token"
-        redirected = desk.next()
+        engine = make(RECRAWL_BURST=1)
+        engine.mark(A)
+        request = engine.next()
+        engine.download(request, 301)
+        assert engine.crawl(request.replace(url=C))
+        assert engine.scheduler.next_request() is None, "it waits for its token"
+        redirected = engine.next()
         assert (redirected.url, visit_of(redirected.meta)) == (C, visit_of(request.meta))
-        desk.answer(redirected)
-        (crawl,) = desk.scheduler.recrawl._waiting.settlements
+        engine.answer(redirected)
+        (crawl,) = engine.scheduler.recrawl._pending._batch.updates
         assert (crawl.crawl.outcome, crawl.crawl.requests) == ("first", 2)
-        assert desk.stat("extra_requests") == 1
+        assert engine.stat("extra_requests") == 1
 
     def test_a_retry_goes_before_new_visits(self, make: Make) -> None:
-        desk = make(RECRAWL_BURST=1)
-        desk.mark(A)
-        request = desk.next()
-        desk.mark(C)
-        desk.wake()
-        desk.download(request, 500)
+        engine = make(RECRAWL_BURST=1)
+        engine.mark(A)
+        request = engine.next()
+        engine.mark(C)
+        engine.wake()
+        engine.download(request, 500)
         retry = request.copy()
         retry.meta["retry_times"] = 1
-        desk.crawl(retry)
-        assert desk.next().url == A
-        assert desk.next().url == C
+        engine.crawl(retry)
+        assert engine.next().url == A
+        assert engine.next().url == C
 
-    def test_a_callback_may_ask_for_the_same_again(self, desk: Any) -> None:
-        desk.mark(A)
-        request = desk.next()
+    def test_a_callback_may_ask_for_the_same_again(self, engine: Any) -> None:
+        engine.mark(A)
+        request = engine.next()
 
         def empty(response: Any) -> None:
-            desk.crawl(response.request.replace(dont_filter=True))
+            engine.crawl(response.request.replace(dont_filter=True))
 
-        desk.receive(desk.download(request), empty)
-        assert desk.outcomes() == []
-        desk.answer(desk.next())
-        assert desk.outcomes() == [("first", "")]
+        engine.receive(engine.download(request), empty)
+        assert engine.outcomes() == []
+        engine.answer(engine.next())
+        assert engine.outcomes() == [("first", "")]
 
     @pytest.mark.parametrize(
         ("status", "headers"),
@@ -277,214 +277,232 @@ class TestVisits:
             (429, {"RateLimit": '"default";r=0;t=120'}),
         ],
     )
-    def test_a_host_that_asks_for_time_is_held(self, desk: Any, status: int, headers: dict[str, str]) -> None:
+    def test_a_host_that_asks_for_time_is_held(self, engine: Any, status: int, headers: dict[str, str]) -> None:
         for url in (A, B, C):
-            desk.mark(url)
-        first = desk.next(3.0)
+            engine.mark(url)
+        first = engine.next(3.0)
         while first.url == C:
-            desk.answer(first)
-            first = desk.next()
-        desk.download(first, status, headers=headers)
+            engine.answer(first)
+            first = engine.next()
+        engine.download(first, status, headers=headers)
         retry = first.copy()
-        assert not desk.crawl(retry), "Scrapy's retry is dropped"
-        assert desk.outcomes()[-1][0] == "failed"
+        assert not engine.crawl(retry), "Scrapy's retry is dropped"
+        assert engine.outcomes()[-1][0] == "failed"
         seen = set()
         for _ in range(110):
-            desk.wake(1.0)
-            request = desk.scheduler.next_request()
+            engine.wake(1.0)
+            request = engine.scheduler.next_request()
             if request is not None:
                 seen.add(request.url)
-                desk.answer(request)
+                engine.answer(request)
         assert seen == {C}
         for _ in range(30):
-            desk.wake(1.0)
-            request = desk.scheduler.next_request()
+            engine.wake(1.0)
+            request = engine.scheduler.next_request()
             if request is not None:
                 seen.add(request.url)
-                desk.answer(request)
+                engine.answer(request)
         assert seen == {A, B, C}
-        assert desk.stat("holds") == 1
+        assert engine.stat("holds") == 1
 
-    def test_a_request_that_waits_does_not_go_to_a_host_that_is_held_meanwhile(self, desk: Any) -> None:
-        desk.mark(A)
-        desk.mark(B)
-        other = desk.next(3.0)
-        desk.wake()
-        desk.download(other, 429, headers={"Retry-After": "60"})
-        assert desk.scheduler.next_request() is None
-        assert desk.outcomes() == [("failed", "the host asked to be left alone")]
+    def test_a_request_that_waits_does_not_go_to_a_host_that_is_held_meanwhile(self, engine: Any) -> None:
+        engine.mark(A)
+        engine.mark(B)
+        other = engine.next(3.0)
+        engine.wake()
+        engine.download(other, 429, headers={"Retry-After": "60"})
+        assert engine.scheduler.next_request() is None
+        assert engine.outcomes() == [("failed", "the host asked to be left alone")]
 
-    def test_retry_after_to_an_unmarked_request_holds_the_sources_of_its_host(self, desk: Any) -> None:
-        desk.mark(A)
-        desk.wake()
-        desk.download(Request(B), 429, headers={"Retry-After": "60"})
-        desk.wake(59.0)
-        assert desk.scheduler.next_request() is None
-        assert desk.next(2.0).url == A
+    def test_retry_after_to_an_unmarked_request_holds_the_sources_of_its_host(self, engine: Any) -> None:
+        engine.mark(A)
+        engine.wake()
+        engine.download(Request(B), 429, headers={"Retry-After": "60"})
+        engine.wake(59.0)
+        assert engine.scheduler.next_request() is None
+        assert engine.next(2.0).url == A
 
-    def test_validators_are_sent_to_the_same_address_only(self, desk: Any) -> None:
-        desk.mark(A)
-        desk.answer(desk.next(), headers={"ETag": '"1"', "Last-Modified": "then"})
-        request = desk.next(5.0)
+    def test_validators_are_sent_to_the_same_address_only(self, engine: Any) -> None:
+        engine.mark(A)
+        engine.answer(engine.next(), headers={"ETag": '"1"', "Last-Modified": "then"})
+        request = engine.next(5.0)
         assert (request.headers["If-None-Match"], request.headers["If-Modified-Since"]) == (b'"1"', b"then")
-        desk.download(request, 302)
-        desk.crawl(request.replace(url=C))
-        redirected = desk.next()
+        engine.download(request, 302)
+        engine.crawl(request.replace(url=C))
+        redirected = engine.next()
         assert "If-None-Match" not in redirected.headers
-        desk.answer(redirected, headers={"ETag": '"other"'})
-        assert "If-None-Match" not in desk.next(5.0).headers
+        engine.answer(redirected, headers={"ETag": '"other"'})
+        assert "If-None-Match" not in engine.next(5.0).headers
 
-    def test_not_modified_does_not_bother_the_spider(self, desk: Any) -> None:
-        desk.mark(A, callback=desk.spider.parse_feed)
-        desk.answer(desk.next(), headers={"ETag": '"1"'})
-        request = desk.next(5.0)
-        response = desk.answer(request, 304, b"")
+    def test_not_modified_does_not_bother_the_spider(self, engine: Any) -> None:
+        engine.mark(A, callback=engine.spider.parse_feed)
+        engine.answer(engine.next(), headers={"ETag": '"1"'})
+        request = engine.next(5.0)
+        response = engine.answer(request, 304, b"")
         assert response.request.callback(response) is None
-        assert response.request.callback != desk.spider.parse_feed
+        assert response.request.callback != engine.spider.parse_feed
         assert response.meta["handle_httpstatus_list"] == [304]
-        assert desk.outcomes()[-1] == ("unchanged", "")
-        assert desk.next(5.0).headers["If-None-Match"] == b'"1"'
+        assert engine.outcomes()[-1] == ("unchanged", "")
+        assert engine.next(5.0).headers["If-None-Match"] == b'"1"'
 
-    def test_a_spider_that_wants_it_gets_not_modified(self, desk: Any) -> None:
-        desk.crawl(Request(A, callback=desk.spider.parse_feed, meta={"recrawl": True, "handle_httpstatus_list": [304]}))
-        desk.answer(desk.next(), headers={"ETag": '"1"'})
-        request = desk.next(5.0)
-        desk.answer(request, 304, b"")
-        assert request.callback == desk.spider.parse_feed
-        assert desk.outcomes()[-1] == ("unchanged", "")
+    def test_a_spider_that_wants_it_gets_not_modified(self, engine: Any) -> None:
+        engine.crawl(
+            Request(A, callback=engine.spider.parse_feed, meta={"recrawl": True, "handle_httpstatus_list": [304]})
+        )
+        engine.answer(engine.next(), headers={"ETag": '"1"'})
+        request = engine.next(5.0)
+        engine.answer(request, 304, b"")
+        assert request.callback == engine.spider.parse_feed
+        assert engine.outcomes()[-1] == ("unchanged", "")
 
     def test_robots_txt_is_paid_for_once_per_host(self, make: Make) -> None:
-        desk = make(ROBOTSTXT_OBEY=True, RECRAWL_BURST=1)
-        desk.mark(A)
-        desk.wake(1.0)
-        assert desk.scheduler.next_request() is None
-        request = desk.next(1.0)
-        desk.answer(request)
-        assert desk.next(1.0).url == A
+        engine = make(ROBOTSTXT_OBEY=True, RECRAWL_BURST=1)
+        engine.mark(A)
+        engine.wake(1.0)
+        assert engine.scheduler.next_request() is None
+        request = engine.next(1.0)
+        engine.answer(request)
+        assert engine.next(1.0).url == A
 
 
 class TestEnds:
-    def ended(self, desk: Any, end: Callable[[Request], Any]) -> tuple[str, str]:
-        desk.mark(A, errback=desk.spider.complain)
-        end(desk.next())
-        return desk.outcomes()[-1]  # type: ignore[no-any-return]
+    def ended(self, engine: Any, end: Callable[[Request], Any]) -> tuple[str, str]:
+        engine.mark(A, errback=engine.spider.complain)
+        end(engine.next())
+        return engine.outcomes()[-1]  # type: ignore[no-any-return]
 
-    def test_no_answer(self, desk: Any) -> None:
-        outcome, error = self.ended(desk, lambda request: desk.fail(request, NoAnswer("30 s")))
+    def test_no_answer(self, engine: Any) -> None:
+        outcome, error = self.ended(engine, lambda request: engine.fail(request, NoAnswer("30 s")))
         assert outcome == "failed"
         assert "TimeoutError" in error
 
-    def test_robots_txt(self, desk: Any) -> None:
-        end = self.ended(desk, lambda request: desk.fail(request, IgnoreRequest("Forbidden by robots.txt")))
+    def test_robots_txt(self, engine: Any) -> None:
+        end = self.ended(engine, lambda request: engine.fail(request, IgnoreRequest("Forbidden by robots.txt")))
         assert end == ("refused", "IgnoreRequest: Forbidden by robots.txt")
 
     @pytest.mark.parametrize(("status", "state"), [(404, "active"), (410, "retired")])
-    def test_a_status_that_is_no_success(self, desk: Any, status: int, state: str) -> None:
+    def test_a_status_that_is_no_success(self, engine: Any, status: int, state: str) -> None:
         def end(request: Request) -> None:
-            desk.fail(request, HttpError(desk.download(request, status)))
+            engine.fail(request, HttpError(engine.download(request, status)))
 
-        assert self.ended(desk, end) == ("failed", f"HTTP status {status}")
-        assert desk.scheduler.recrawl.source(A).state == state
+        assert self.ended(engine, end) == ("failed", f"HTTP status {status}")
+        assert engine.scheduler.recrawl.source(A).state == state
 
-    def test_a_status_the_spider_handles(self, desk: Any) -> None:
-        assert self.ended(desk, lambda request: desk.answer(request, 404)) == ("failed", "HTTP status 404")
+    def test_a_status_the_spider_handles(self, engine: Any) -> None:
+        assert self.ended(engine, lambda request: engine.answer(request, 404)) == ("failed", "HTTP status 404")
 
-    def test_a_callback_that_fails_at_once(self, desk: Any) -> None:
+    def test_a_callback_that_fails_at_once(self, engine: Any) -> None:
         def end(request: Request) -> None:
-            response = desk.download(request)
-            desk.scheduler._response_received(response, request, desk.spider)
-            desk.middleware.process_spider_exception(response, KeyError("price"))
+            response = engine.download(request)
+            engine.scheduler._response_received(response, request, engine.spider)
+            engine.middleware.process_spider_exception(response, KeyError("price"))
 
-        assert self.ended(desk, end) == ("failed", "the callback failed: KeyError: 'price'")
+        assert self.ended(engine, end) == ("failed", "the callback failed: KeyError: 'price'")
 
-    def test_a_callback_that_fails_on_its_way(self, desk: Any) -> None:
+    def test_a_callback_that_fails_on_its_way(self, engine: Any) -> None:
         def callback(response: Any) -> Any:
             yield 1
-            desk.middleware.process_spider_exception(response, KeyError("price"))  # as Scrapy does
+            engine.middleware.process_spider_exception(response, KeyError("price"))  # as Scrapy does
 
-        end = self.ended(desk, lambda request: desk.receive(desk.download(request), callback))
+        end = self.ended(engine, lambda request: engine.receive(engine.download(request), callback))
         assert end == ("failed", "the callback failed: KeyError: 'price'")
 
     def test_an_answer_of_the_http_cache_teaches_nothing(self, make: Make) -> None:
-        desk = make(HTTPCACHE_ENABLED=True)
-        desk.mark(A)
-        request = desk.next()
+        engine = make(HTTPCACHE_ENABLED=True)
+        engine.mark(A)
+        request = engine.next()
         assert request.headers["Cache-Control"] == b"max-age=0"
         assert "If-None-Match" not in request.headers
-        desk.receive(HtmlResponse(A, body=b"old", request=request, flags=["cached"]))
-        assert desk.outcomes() == [("failed", "answered by Scrapy's HTTP cache: the server was not asked")]
+        engine.receive(HtmlResponse(A, body=b"old", request=request, flags=["cached"]))
+        assert engine.outcomes() == [("failed", "answered by Scrapy's HTTP cache: the server was not asked")]
 
     def test_one_it_asked_the_server_about_does(self, make: Make) -> None:
-        desk = make(HTTPCACHE_ENABLED=True)
-        desk.mark(A)
+        engine = make(HTTPCACHE_ENABLED=True)
+        engine.mark(A)
         for _ in range(2):
-            request = desk.next(5.0)
-            desk.download(request, 304)
-            desk.receive(HtmlResponse(A, body=b"old", request=request, flags=["cached"]))
-        assert desk.outcomes() == [("first", ""), ("unchanged", "")]
+            request = engine.next(5.0)
+            engine.download(request, 304)
+            engine.receive(HtmlResponse(A, body=b"old", request=request, flags=["cached"]))
+        assert engine.outcomes() == [("first", ""), ("unchanged", "")]
 
-    def test_a_request_that_vanished_is_noticed(self, desk: Any) -> None:
-        desk.mark(A)
-        request = desk.next()
+    def test_a_request_that_vanished_is_noticed(self, engine: Any) -> None:
+        engine.mark(A)
+        request = engine.next()
         del request
         gc.collect()
-        desk.scheduler._do_chores()
-        assert desk.outcomes() == [("failed", "lost: its request vanished without an answer or an error")]
-        assert desk.stat("lost") == 1
-        assert desk.next(61.0).url == A
+        engine.scheduler._maintain()
+        assert engine.outcomes() == [("failed", "lost: its request vanished without an answer or an error")]
+        assert engine.stat("lost") == 1
+        assert engine.next(61.0).url == A
+
+    def test_one_whose_loss_cannot_be_reported_is_not_counted_as_under_way(
+        self, engine: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*given: Any, **more: Any) -> None:
+            raise StoreError("the store is away")
+
+        engine.mark(A)
+        request = engine.next()
+        del request
+        gc.collect()
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.scheduler.recrawl, "report", broken)
+            engine.scheduler._maintain()
+        engine.close()
+        assert (engine.stat("lost"), engine.stat("released")) == (0, 0)
 
     def test_closing_gives_back_what_is_under_way(self, make: Make) -> None:
-        desk = make()
+        engine = make()
         for url in (A, B, C):
-            desk.mark(url)
-        flying = [desk.next(2.0)]
-        desk.wake(1.0)
-        desk.close()
-        assert desk.stat("released") == 2
+            engine.mark(url)
+        flying = [engine.next(2.0)]
+        engine.wake(1.0)
+        engine.close()
+        assert engine.stat("released") == 2
         again = make()
         assert len(again.scheduler.recrawl) == 3
         urls = {again.next(1.0).url for _ in range(3)}
         assert urls == {A, B, C}
         assert flying
 
-    def test_the_spiders_own_errback_is_called(self, desk: Any) -> None:
+    def test_the_spiders_own_errback_is_called(self, engine: Any) -> None:
         called = []
-        desk.mark(A, errback=called.append)
-        desk.fail(desk.next(), NoAnswer())
+        engine.mark(A, errback=called.append)
+        engine.fail(engine.next(), NoAnswer())
         assert len(called) == 1
 
-    def test_without_one_the_failure_goes_on(self, desk: Any) -> None:
-        desk.mark(A)
-        failure = desk.fail(desk.next(), NoAnswer())
+    def test_without_one_the_failure_goes_on(self, engine: Any) -> None:
+        engine.mark(A)
+        failure = engine.fail(engine.next(), NoAnswer())
         assert isinstance(failure.value, NoAnswer)
 
 
 class TestObservations:
-    def visit(self, desk: Any, **told: Any) -> Any:
-        desk.receive(desk.download(desk.next(60.0)), lambda response: recrawl_observation(response, **told))
-        desk.scheduler.recrawl.flush()
-        return desk.scheduler.recrawl._store.crawls(limit=1)[0]
+    def visit(self, engine: Any, **told: Any) -> Any:
+        engine.receive(engine.download(engine.next(60.0)), lambda response: recrawl_observation(response, **told))
+        engine.scheduler.recrawl.flush()
+        return engine.scheduler.recrawl._store.crawls(limit=1)[0]
 
-    def test_listed_items_are_new_once(self, desk: Any) -> None:
-        desk.mark(A)
-        now = desk.clock.now()
-        assert self.visit(desk, published=[now, now]).new == 2
-        assert self.visit(desk, published=[now, now, now + 60]).new == 1
-        assert self.visit(desk, ids=["a"], published=[now]).new == 1
-        assert self.visit(desk, ids=["a", "b"]).new == 1
-        assert self.visit(desk, ids=["a", "b"]).outcome == "unchanged"
+    def test_listed_items_are_new_once(self, engine: Any) -> None:
+        engine.mark(A)
+        now = engine.clock.now()
+        assert self.visit(engine, published=[now, now]).new == 2
+        assert self.visit(engine, published=[now, now, now + 60]).new == 1
+        assert self.visit(engine, ids=["a"], published=[now]).new == 1
+        assert self.visit(engine, ids=["a", "b"]).new == 1
+        assert self.visit(engine, ids=["a", "b"]).outcome == "unchanged"
 
-    def test_a_spider_may_know_better(self, desk: Any) -> None:
-        desk.mark(A)
-        self.visit(desk, changed=True)
-        assert self.visit(desk, changed=True).outcome == "changed"
-        assert self.visit(desk, changed=False).outcome == "unchanged"
-        assert self.visit(desk, new=3).new == 3
-        assert self.visit(desk, new=0).outcome == "unchanged"
+    def test_a_spider_may_know_better(self, engine: Any) -> None:
+        engine.mark(A)
+        self.visit(engine, changed=True)
+        assert self.visit(engine, changed=True).outcome == "changed"
+        assert self.visit(engine, changed=False).outcome == "unchanged"
+        assert self.visit(engine, new=3).new == 3
+        assert self.visit(engine, new=0).outcome == "unchanged"
 
-    def test_nonsense_is_named(self, desk: Any) -> None:
-        desk.mark(A)
-        response = desk.download(desk.next())
+    def test_nonsense_is_named(self, engine: Any) -> None:
+        engine.mark(A)
+        response = engine.download(engine.next())
         with pytest.raises(ParameterError, match="ids"):
             recrawl_observation(response, ids=["a"], published=[])
         for argument, wrong in (
@@ -499,49 +517,50 @@ class TestObservations:
             with pytest.raises(ParameterError, match=argument):
                 recrawl_observation(response, **wrong)
 
-    def test_other_responses_are_left_alone(self, desk: Any) -> None:
-        recrawl_observation(desk.download(Request(A)), new=1)
+    def test_other_responses_are_left_alone(self, engine: Any) -> None:
+        """A word about a response that is no visit of ours raises nothing."""
+        recrawl_observation(engine.download(Request(A)), new=1)
 
-    def test_the_digest_is_of_what_a_page_says(self, desk: Any) -> None:
-        desk.mark(A)
+    def test_the_digest_is_of_what_a_page_says(self, engine: Any) -> None:
+        engine.mark(A)
         for body in (b"<p>news</p><script>1</script>", b"<p>news</p><script>2</script>", b"<p>other</p>"):
-            desk.answer(desk.next(5.0), body=body)
-        assert [outcome for outcome, _ in desk.outcomes()] == ["first", "unchanged", "changed"]
+            engine.answer(engine.next(5.0), body=body)
+        assert [outcome for outcome, _ in engine.outcomes()] == ["first", "unchanged", "changed"]
 
     def test_or_of_all_of_it(self, make: Make) -> None:
-        desk = make(RECRAWL_DIGEST="raw")
-        desk.mark(A)
+        engine = make(RECRAWL_DIGEST="raw")
+        engine.mark(A)
         for body in (b"<p>news</p><script>1</script>", b"<p>news</p><script>2</script>"):
-            desk.answer(desk.next(5.0), body=body)
-        assert [outcome for outcome, _ in desk.outcomes()] == ["first", "changed"]
+            engine.answer(engine.next(5.0), body=body)
+        assert [outcome for outcome, _ in engine.outcomes()] == ["first", "changed"]
 
 
 def test_nothing_is_visited_while_the_store_is_full_and_nothing_is_lost(
-    desk: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    engine: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(batch: Any) -> None:
         raise StoreFullError("no space left")
 
     def wait_for_the_writer() -> None:
-        desk.scheduler._writing.exception(timeout=60)
+        engine.scheduler._writing.exception(timeout=60)
 
-    store = desk.scheduler.recrawl._store
-    desk.mark(A)
-    desk.answer(desk.next())
+    store = engine.scheduler.recrawl._store
+    engine.mark(A)
+    engine.answer(engine.next())
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr(store, "commit", full)
-        desk.scheduler._do_chores()
+        engine.scheduler._maintain()
         wait_for_the_writer()
-        desk.scheduler._do_chores()
+        engine.scheduler._maintain()
         wait_for_the_writer()
         assert "no space left" in caplog.text
-        desk.wake(5.0)
-        assert desk.scheduler.next_request() is None
-    desk.scheduler._do_chores()
+        engine.wake(5.0)
+        assert engine.scheduler.next_request() is None
+    engine.scheduler._maintain()
     wait_for_the_writer()
-    desk.scheduler._do_chores()
-    assert desk.outcomes() == [("first", "")]
-    assert desk.next(1.0).url == A
+    engine.scheduler._maintain()
+    assert engine.outcomes() == [("first", "")]
+    assert engine.next(1.0).url == A
 
 
 @pytest.mark.parametrize(
@@ -565,9 +584,9 @@ def test_settings_that_make_no_sense_are_named(make: Make, setting: str, value: 
     make().close()
 
 
-def test_a_visit_does_not_outlive_its_process(desk: Any) -> None:
-    desk.mark(A)
-    assert pickle.loads(pickle.dumps(visit_of(desk.next().meta))) == A
+def test_a_visit_does_not_outlive_its_process(engine: Any) -> None:
+    engine.mark(A)
+    assert pickle.loads(pickle.dumps(visit_of(engine.next().meta))) == A
 
 
 def test_the_add_on_sets_the_same() -> None:
@@ -581,10 +600,10 @@ def test_the_add_on_sets_the_same() -> None:
 
 class TestPolicies:
     def test_another_policy_may_decide(self, make: Make) -> None:
-        desk = make(RECRAWL_POLICY="miniflux")
-        desk.mark(A)
-        assert desk.next().url == A
-        assert type(desk.scheduler.recrawl._decider.policy).__name__ == "Miniflux"
+        engine = make(RECRAWL_POLICY="miniflux")
+        engine.mark(A)
+        assert engine.next().url == A
+        assert type(engine.scheduler.recrawl._decider.policy).__name__ == "Miniflux"
 
     def test_one_that_cannot_run_live_is_refused(self, make: Make) -> None:
         with pytest.raises(ParameterError, match="RECRAWL_POLICY must be one that can run live"):

@@ -5,7 +5,7 @@ import pytest
 
 from recrawl.errors import ParameterError
 from recrawl.kernels.cadence import cadence, captured_per_time, median_delay
-from recrawl.kernels.intervals import lognormal_interval
+from recrawl.kernels.credible_interval import lognormal_interval
 
 
 def plain_interval(value, rate, price, cost, shortest, longest):

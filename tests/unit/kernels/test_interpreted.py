@@ -12,8 +12,9 @@ from numba.core import event
 from numba.core.registry import CPUDispatcher
 
 from recrawl.kernels import continuous_index, interpreted
+from recrawl.learning.readership import Clicked
+from recrawl.policies.compile_ahead import warm_up
 from recrawl.policies.learned_whittle import LearnedWhittle
-from recrawl.policies.warming import warm_up
 from recrawl.records import Visits
 
 NOW, HOUR = 1.8e9, 3600.0
@@ -63,7 +64,7 @@ def lived(policy: LearnedWhittle, first: int, last: int) -> list[list[int]]:
         policy.observe(Visits(pages, now, changed=(pages + hour) % 3 == 0))
         policy.observe(Visits(broken, now, failed=np.full(len(broken), hour % 2 == 0)))
         policy.hold_groups(ids // 2, np.full(len(ids), now + 1.0))
-        policy.feedback(ids[:1], born=now - HOUR, found=now, at=now, clicks=1.0, now=now)
+        policy.feedback(ids[:1], Clicked(born=now - HOUR, found=now, at=now, clicks=1.0), now=now)
     return story
 
 
@@ -86,7 +87,7 @@ def test_a_policy_that_goes_over_is_as_one_that_was_compiled_from_the_start(
     assert lived(early, 1, 30) == first
     heir = begun(objective)
     assert heir.load_shared(shared)
-    assert heir.load_rows(IDS, rows, late.desk.last[:SOURCES]).all()  # written before it went over, read after
+    assert heir.load_rows(IDS, rows, late.kept.last[:SOURCES]).all()  # written before it went over, read after
     for name in ("value", "value_sd", "rate", "rate_sd"):
         told, expected = getattr(late.beliefs(IDS), name), getattr(early.beliefs(IDS), name)
         np.testing.assert_allclose(told, expected, rtol=1e-5)

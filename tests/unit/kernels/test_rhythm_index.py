@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from recrawl.kernels.continuous_index import continuous_index
-from recrawl.kernels.rhythm_index import (
-    LONGEST_AGE,
-    best_wait,
-    carry,
-    flat_ages,
-    quiet_until,
-    rhythm_index,
-    rhythm_meets,
-    rhythm_scan,
-)
+from recrawl.kernels.rhythm_crossings import LONGEST_AGE, flat_ages, quiet_until, rhythm_meets
+from recrawl.kernels.rhythm_index import FeedBeliefs, SinceVisit, best_wait, carry, rhythm_index, rhythm_scan
 
 FLAT_HOURS, FLAT_WEEK = np.ones((1, 24), np.float32), np.ones((1, 7), np.float32)
 
@@ -80,10 +72,10 @@ class Feeds:
         self.since = self.until.copy()
 
     def state(self) -> tuple[np.ndarray, ...]:
-        return (self.until, self.at, self.exposure, self.worth, *self.beliefs())
+        return (*SinceVisit(self.until, self.at, self.exposure, self.worth), *self.beliefs())
 
-    def beliefs(self) -> tuple[np.ndarray, ...]:
-        return (self.rate, self.shape, self.scale_rate, self.hours, self.weekdays, self.decay)
+    def beliefs(self) -> FeedBeliefs:
+        return FeedBeliefs(self.rate, self.shape, self.scale_rate, self.hours, self.weekdays, self.decay)
 
     def index(self, now: float | np.ndarray) -> np.ndarray:
         out = np.empty(self.size)
@@ -146,7 +138,7 @@ def test_at_no_special_hour_the_level_is_met_at_the_age_of_a_flat_profile(decay:
     feeds, ages = Feeds(5, decay), np.empty(30)
     feeds.hours[:], feeds.weekdays[:] = 1.0, 1.0
     level = feeds.index(18_001.0) * 0.9
-    flat_ages(feeds.rows, level, feeds.rate, feeds.shape, feeds.scale_rate, feeds.decay, 1.2, ages)
+    flat_ages(feeds.rows, level, feeds.beliefs(), 1.2, ages)
     np.testing.assert_allclose(feeds.index(feeds.since + ages), level, rtol=0.03)
 
 
@@ -157,7 +149,8 @@ def test_the_age_of_a_flat_profile_is_found_for_any_pace_doubt_and_level(decay: 
     rows, fades, ages = np.arange(count), np.full(count, decay), np.empty(count)
     most = rate / decay * (1.0 + 1.2 / np.sqrt(np.maximum(shape, 1e-3))) if decay else rate * 1e4
     level = most * random.choice([1e-6, 0.01, 0.5, 0.9, 0.999, 1.001], count)
-    flat_ages(rows, level, rate, shape, scale_rate, fades, 1.2, ages)
+    flat = np.ones((count, 24), np.float32), np.ones((count, 7), np.float32)
+    flat_ages(rows, level, FeedBeliefs(rate, shape, scale_rate, *flat, fades), 1.2, ages)
     reached = np.isfinite(ages)
     np.testing.assert_array_equal(reached, (level < most) if decay else np.ones(count, bool))
     reached &= ages < LONGEST_AGE

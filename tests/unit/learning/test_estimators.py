@@ -8,20 +8,13 @@ import numpy as np
 import pytest
 
 from recrawl.errors import ParameterError
-from recrawl.learning.estimator_study import compare_estimators, index_gaps
-from recrawl.learning.estimators import (
-    ESTIMATORS,
-    law_of_large_numbers,
-    maximum_likelihood,
-    momentum_approximation,
-    periodic_limit,
-    stochastic_approximation,
-)
+
+study = pytest.importorskip("benchmarks.estimators", reason="benchmarks are not beside the tests")
 
 
 @pytest.fixture(scope="module")
 def errors() -> dict[tuple[str, str], tuple[float, float]]:
-    return {(e.schedule, e.estimator): (e.bias, e.rmse) for e in compare_estimators(runs=200)}
+    return {(e.schedule, e.estimator): (e.bias, e.rmse) for e in study.compare_estimators(runs=200)}
 
 
 @pytest.mark.parametrize(
@@ -45,14 +38,14 @@ def test_relative_errors_are_those_recomputed_independently(
 def test_near_periodic_visits_bias_all_but_maximum_likelihood(
     errors: dict[tuple[str, str], tuple[float, float]], estimator: str
 ) -> None:
-    assert errors["regular", estimator][0] == pytest.approx(periodic_limit(1.0, 1.0) - 1.0, abs=0.05)
+    assert errors["regular", estimator][0] == pytest.approx(study.periodic_limit(1.0, 1.0) - 1.0, abs=0.05)
     assert errors["index", estimator][0] > 0.5
     assert abs(errors["poisson", estimator][0]) < 0.03
     assert abs(errors["index", "MLE"][0]) < 0.03
 
 
 def test_visits_made_by_the_index_are_nearly_periodic() -> None:
-    gaps = index_gaps(1.0, 500, np.random.default_rng(0))
+    gaps = study.index_gaps(1.0, 500, np.random.default_rng(0))
     assert gaps.mean() == pytest.approx(1.0)
     assert gaps.std() < 0.3
 
@@ -61,17 +54,17 @@ def test_the_fixed_point_under_poisson_visits_is_the_change_rate() -> None:
     random = np.random.default_rng(1)
     changed = random.random(200_000) < 2.0 / (2.0 + 0.5)
     gaps = np.full(200_000, 2.0)
-    for estimate in (law_of_large_numbers, stochastic_approximation, momentum_approximation):
+    for estimate in (study.law_of_large_numbers, study.stochastic_approximation, study.momentum_approximation):
         assert estimate(gaps, changed, visit_rate=0.5) == pytest.approx(2.0, rel=0.05)
 
 
 def test_maximum_likelihood_is_finite_where_every_visit_saw_a_change() -> None:
-    assert math.isfinite(maximum_likelihood(np.ones(5), np.ones(5, dtype=bool)))
+    assert math.isfinite(study.maximum_likelihood(np.ones(5), np.ones(5, dtype=bool)))
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", study.ESTIMATORS)
 def test_wrong_visits_are_named(name: str) -> None:
     with pytest.raises(ParameterError, match="gaps"):
-        ESTIMATORS[name](np.array([1.0, -1.0]), np.array([True, False]), 1.0)
+        study.ESTIMATORS[name](np.array([1.0, -1.0]), np.array([True, False]), 1.0)
     with pytest.raises(ParameterError, match="changed"):
-        ESTIMATORS[name](np.array([1.0, 2.0]), np.array([True]), 1.0)
+        study.ESTIMATORS[name](np.array([1.0, 2.0]), np.array([True]), 1.0)

@@ -26,11 +26,11 @@ def pages(half_life: float, objective: str = "ephemeral", count: int = 40) -> Le
 
 def again(policy: LearnedWhittle, half_life: float, now: float) -> LearnedWhittle:
     """The policy after a restart with another half-life."""
-    ids = np.arange(len(policy.desk))
+    ids = np.arange(len(policy.kept))
     twin = LearnedWhittle(objective=policy.objective, half_life=half_life)
     twin.start(len(ids), now)
     assert twin.load_shared(policy.shared())
-    assert twin.load_rows(ids, policy.rows(ids), policy.desk.since[ids]).all()
+    assert twin.load_rows(ids, policy.rows(ids), policy.kept.since[ids]).all()
     return twin
 
 
@@ -51,7 +51,7 @@ def test_time_the_program_was_off_does_not_count_in_the_pace_of_the_plan() -> No
     twin = again(policy, HOUR, NOW + 90 * 86400.0)
     for step in range(1, 20):
         twin.observe(Visits(np.arange(40), NOW + 90 * 86400.0 + 5 * HOUR * step, changed=np.zeros(40, bool)))
-    demand = twin.survey(twin.mind.models[2].plan.price, NOW + 1e7).demand  # type: ignore[attr-defined]
+    demand = twin.survey(twin.learned.models[2].plan.price, NOW + 1e7).demand  # type: ignore[attr-defined]
     assert demand * 5 * HOUR / 40 == pytest.approx(1.0, rel=0.1)
 
 
@@ -60,7 +60,7 @@ def test_pages_that_are_gone_have_no_part_in_the_plan() -> None:
     policy.remove(np.arange(20))
     for step in range(60, 70):
         policy.observe(Visits(np.arange(20, 40), NOW + 5 * HOUR * step, changed=np.zeros(20, bool)))
-    plan = policy.mind.models[2].plan  # type: ignore[attr-defined]
+    plan = policy.learned.models[2].plan  # type: ignore[attr-defined]
     assert plan.rate[20:40].sum() * 5 * HOUR == pytest.approx(20.0, rel=0.1)
 
 

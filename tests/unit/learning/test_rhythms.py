@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recrawl.learning.feeds import FeedModel
+from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.model import Setting
 from recrawl.learning.rhythms import own_profiles, pool, watched
 from recrawl.records import FloatArray, Visits

@@ -2,11 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from paper_results import read_results
 from recrawl import cli
 from recrawl.errors import OutputError
 from recrawl.papers import registry
-from recrawl.papers.reproduction import Reproduction, prepare, write
-from recrawl.papers.results import compare, read_results
+from recrawl.papers.reproduction import Reproduction, write
+from recrawl.papers.results import compare
+from recrawl.report.output_folder import prepare
 
 
 def found(paper: str) -> Reproduction:
@@ -34,6 +36,7 @@ def test_a_folder_with_another_papers_results_is_refused_and_left_as_it_is(tmp_p
 
 
 def test_the_same_papers_again_and_more_papers_replace_the_results(tmp_path: Path) -> None:
+    """What is there already is no reason to refuse."""
     write([found("icc2021")], prepare(tmp_path))
     prepare(tmp_path, others=("tcns2018",))
 

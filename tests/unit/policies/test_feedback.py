@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from recrawl.errors import ParameterError
+from recrawl.learning.readership import Clicked
 from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.records import FloatArray, Visits
 
@@ -78,7 +79,7 @@ def crawl(web: Web, listens: bool = False, told: bool = False, seed: int = 0, pe
             clicks += len(heard)
             if listens and len(heard):
                 ids, born, found, at = heard.T
-                policy.feedback(ids.astype(np.int64), born=born, found=found, at=at, clicks=1.0, now=now)
+                policy.feedback(ids.astype(np.int64), Clicked(born=born, found=found, at=at, clicks=1.0), now=now)
     return Outcome(captured, clicks, policy)
 
 
@@ -107,7 +108,7 @@ def visit(policy: LearnedWhittle, ids: list[int], now: float, items: int = 4) ->
 
 def click(policy: LearnedWhittle, ids: list[int], found: float, now: float, clicks: float = 1.0) -> None:
     """Somebody opens an item of each that was found then, and published half an hour before."""
-    policy.feedback(ids, born=found - 0.5 * HOUR, found=found, at=now - 60.0, clicks=clicks, now=now)
+    policy.feedback(ids, Clicked(born=found - 0.5 * HOUR, found=found, at=now - 60.0, clicks=clicks), now=now)
 
 
 def test_without_clicks_nothing_changes() -> None:
@@ -116,7 +117,7 @@ def test_without_clicks_nothing_changes() -> None:
         visit(policy, [0, 1, 2], NOW + 10)
         visit(policy, [0, 1, 2], NOW + 5 * HOUR)
     none = np.empty(0)
-    assert len(hearing.feedback(none, born=none, found=none, at=none, clicks=none, now=NOW + 6 * HOUR)) == 0
+    assert len(hearing.feedback(none, Clicked(born=none, found=none, at=none, clicks=none), now=NOW + 6 * HOUR)) == 0
     one, other = deaf.beliefs(np.arange(5)), hearing.beliefs(np.arange(5))
     for name in ("value", "value_sd", "rate", "rate_sd"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -171,7 +172,7 @@ def test_an_owners_half_life_stands() -> None:
         visit(policy, [0, 1, 2, 3], NOW + 12 * HOUR * k)
         found = NOW + 12 * HOUR * k
         policy.feedback(
-            [0, 1], born=found - HOUR, found=found, at=found + 11 * HOUR, clicks=1.0, now=found + 11.5 * HOUR
+            [0, 1], Clicked(born=found - HOUR, found=found, at=found + 11 * HOUR, clicks=1.0), now=found + 11.5 * HOUR
         )
     half_life = policy.appeal(np.arange(4))[1]
     assert half_life[0] == pytest.approx(2 * HOUR)
@@ -195,7 +196,9 @@ def test_what_was_learned_of_readers_is_kept() -> None:
     for k in range(1, 10):
         visit(policy, [0, 1, 2, 3, 4], NOW + 5 * HOUR * k)
         click(policy, [0, 1, 1], NOW + 5 * HOUR * k, NOW + 5 * HOUR * k + HOUR)
-    policy.feedback([2], born=NOW, found=NOW + 45 * HOUR, at=NOW + 46 * HOUR, clicks=2, now=NOW + 46 * HOUR, mark=77)
+    policy.feedback(
+        [2], Clicked(born=NOW, found=NOW + 45 * HOUR, at=NOW + 46 * HOUR, clicks=2), now=NOW + 46 * HOUR, mark=77
+    )
     ids = np.arange(6)
     assert again.load_shared(policy.shared())
     assert again.load_rows(ids, policy.rows(ids), np.append(np.full(5, NOW + 45 * HOUR), np.nan)).all()
@@ -217,6 +220,6 @@ def test_what_was_learned_of_readers_is_kept() -> None:
     [({"clicks": -1.0}, "clicks"), ({"at": np.nan}, "at"), ({"born": np.inf}, "born"), ({"ids": [9]}, "ids")],
 )
 def test_wrong_input_is_named(wrong: dict[str, object], named: str) -> None:
-    given = {"ids": [0], "born": NOW, "found": NOW, "at": NOW, "clicks": 1.0, "now": NOW} | wrong
+    given = {"ids": [0], "born": NOW, "found": NOW, "at": NOW, "clicks": 1.0} | wrong
     with pytest.raises(ParameterError, match=named):
-        started(2).feedback(given.pop("ids"), **given)  # type: ignore[arg-type]
+        started(2).feedback(given.pop("ids"), Clicked(**given), now=NOW)  # type: ignore[arg-type]

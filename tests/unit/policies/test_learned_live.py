@@ -8,7 +8,7 @@ import pytest
 from recrawl import Visits
 from recrawl.errors import ParameterError
 from recrawl.learning.beliefs import FEEDS
-from recrawl.learning.feeds import FeedModel
+from recrawl.learning.feed_model import FeedModel
 from recrawl.policies.learned_whittle import LearnedWhittle
 
 NOW = 1.75e9
@@ -39,7 +39,7 @@ def test_what_ranks_is_what_is_told_and_its_due_time_is_where_it_meets_the_price
     assert index[1] == pytest.approx(2.5 * index[0])
     due = policy.due([0, 1, 2, 3], 0.1)
     met = policy.index([0, 1, 2, 3], due + 1e-3)
-    assert ((due == policy.desk.last[:4] + 30 * 86400.0) | (met >= 0.1 * (1 - 1e-6))).all()
+    assert ((due == policy.kept.last[:4] + 30 * 86400.0) | (met >= 0.1 * (1 - 1e-6))).all()
     assert (policy.index([0, 1, 2, 3], due - 60.0)[due > later] < 0.1).all()
     assert policy.choose(later, 2.0)[0] == np.argmax(index)
 
@@ -53,7 +53,7 @@ def test_a_page_is_explained_by_the_plan_that_ranks_it() -> None:
         policy.observe(Visits(ids, now, changed=random.random(len(ids)) < 0.1 + 0.8 * (ids % 2)))
     (reason,) = policy.reasons([0], now)
     assert reason.form == "planned"
-    at = policy.desk.last[0] + np.array([HOUR, 2 * HOUR])
+    at = policy.kept.last[0] + np.array([HOUR, 2 * HOUR])
     one, two = policy.index([0, 0], at)
     assert two == pytest.approx(2 * one)
     due = policy.due([0])[0]
@@ -113,7 +113,7 @@ def test_the_place_of_a_source_that_became_another_kind_is_taken_without_its_pas
     policy.observe(Visits(ids=np.array([0]), now=NOW + 24 * HOUR, published=[busy]))
     policy.observe(Visits(ids=np.array([0]), now=NOW + 48 * HOUR, changed=np.array([True])))
     policy.observe(Visits(ids=np.array([1]), now=NOW + 48 * HOUR, published=[np.array([NOW + 24 * HOUR])]))
-    feeds = policy.mind.models[FEEDS]
+    feeds = policy.learned.models[FEEDS]
     assert isinstance(feeds, FeedModel)
     assert feeds.rhythms.own_hours[: len(feeds)].sum() == 1.0
 

@@ -57,6 +57,18 @@ def test_everything_is_due_at_the_start_and_nothing_right_after_a_visit(name: st
 
 
 @pytest.mark.parametrize("name", TIMERS)
+def test_a_list_waits_its_interval_after_a_visit_and_moves_nobody_s(name: str) -> None:
+    policy = policies.make(name)
+    assert isinstance(policy, TimerPolicy)
+    started(policy, 3)
+    before = policy.interval.copy()
+    policy.observe(Visits([2], START, sitemap=[(np.array([0, 1]), np.full(2, START - 5.0))]))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(policy.interval, before)
+    assert policy.date.tolist() == [START, START, START + before[2]]
+    assert policy.choose(START + 1.0, 3.0).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", TIMERS)
 def test_filled_uses_the_whole_budget(name: str) -> None:
     policy = policies.make(name, filled=True)
     policy.start(3, START)

@@ -1,49 +1,47 @@
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.errors import ParameterError
-from recrawl.kernels.continuous_index import continuous_index
-from recrawl.scheduling.budget import PriceController, TimedBucket, TokenBucket, exact
+from recrawl.scheduling.budget import TimedBucket, exact
 
 
 @pytest.mark.parametrize("ticks", [3, 7, 10, 600, 1440])
 def test_many_small_incomes_add_up_to_exactly_one_token(ticks):
-    bucket = TokenBucket(1 / ticks)
+    bucket = TimedBucket(1 / ticks, now=0.0)
     spent = []
-    for _ in range(3 * ticks):
-        bucket.fill()
+    for second in range(3 * ticks):
+        bucket.fill(second + 1.0)
         spent.append(bucket.spend())
     assert [i + 1 for i, paid in enumerate(spent) if paid] == [ticks, 2 * ticks, 3 * ticks]
 
 
-def test_nothing_beyond_one_ticks_worth_is_saved_by_default():
-    bucket = TokenBucket(2.5)
-    bucket.fill(100)
+def test_nothing_beyond_the_burst_is_saved():
+    bucket = TimedBucket(2.5, burst=2.5, now=0.0)
+    bucket.fill(100.0)
     assert bucket.balance == bucket.capacity == 2.5
     assert bucket.affordable() == 2
 
 
-def test_a_capacity_lets_tokens_be_saved():
-    bucket = TokenBucket(1, capacity=10, balance=4)
-    bucket.fill(100)
+def test_a_burst_lets_tokens_be_saved():
+    bucket = TimedBucket(1, burst=10, now=0.0, balance=4)
+    bucket.fill(100.0)
     assert bucket.affordable() == 10
     assert bucket.affordable(2.5) == 4
 
 
 def test_costs_are_exact_too():
-    bucket = TokenBucket(1)
-    bucket.fill()
+    bucket = TimedBucket(1, now=0.0)
+    bucket.fill(1.0)
     assert [bucket.spend(0.1) for _ in range(11)] == [True] * 10 + [False]
     assert bucket.balance == 0
 
 
 def test_what_does_not_fit_is_not_taken():
-    bucket = TokenBucket(1)
-    bucket.fill()
+    bucket = TimedBucket(1, now=0.0)
+    bucket.fill(1.0)
     assert not bucket.spend(1.5)
     assert bucket.balance == 1
 
@@ -66,9 +64,9 @@ def test_a_float_is_read_as_the_fraction_it_stands_for(amount, meant):
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), "many", None])
-def test_a_bad_income_is_named(bad):
-    with pytest.raises(ParameterError, match="income"):
-        TokenBucket(bad)
+def test_a_bad_rate_is_named(bad):
+    with pytest.raises(ParameterError, match="per_second"):
+        TimedBucket(bad, now=0.0)
 
 
 @given(
@@ -109,42 +107,6 @@ def test_a_clock_that_steps_back_brings_nothing():
     bucket.fill(1000.0)
     bucket.fill(1010.0)
     assert bucket.affordable() == 10
-
-
-@pytest.mark.parametrize("factor", [2.0, 0.5])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_price_settles_within_forty_ticks_after_the_budget_changes(factor, seed):
-    rng = np.random.default_rng(seed)
-    size, budget = 20_000, 1000.0
-    rate = 10 ** rng.normal(-1.0, 0.25, size)
-    value = 10 ** rng.normal(0.0, 1.0, size) / rate
-    last = -20.0 * rng.random(size)
-    controller = PriceController(budget, price=20.0)
-    share = []
-    for tick in range(200):
-        if tick == 100:
-            controller.budget = budget * factor
-        due = np.flatnonzero(continuous_index(value, rate, tick - last) >= controller.price)
-        last[due] = tick
-        controller.spent(len(due))
-        share.append(len(due) / controller.budget)
-    for start in range(140, 190):
-        assert 0.9 < np.mean(share[start : start + 10]) < 1.1
-
-
-def test_the_price_rises_while_too_much_is_spent_and_falls_while_too_little_is():
-    controller = PriceController(10.0, price=1.0)
-    controller.spent(15.0)
-    assert controller.price > 1.0
-    controller.spent(0.0)
-    controller.spent(0.0)
-    assert controller.price < 1.0
-
-
-@pytest.mark.parametrize("arguments", [(0.0, 1.0), (1.0, 0.0), (1.0, float("nan")), (1.0, 1.0, -1.0)])
-def test_a_controller_refuses_what_makes_no_sense(arguments):
-    with pytest.raises(ParameterError):
-        PriceController(*arguments)
 
 
 def test_an_allotment_replaces_rate_and_burst_from_now_on():

@@ -5,7 +5,7 @@ import pytest
 
 import recrawl
 from recrawl.errors import ParameterError
-from recrawl.scheduling import room
+from recrawl.scheduling import capacity
 from recrawl.scheduling.calendar import Calendar
 from recrawl.scheduling.scan import scan
 from recrawl.scheduling.state import AWAKE
@@ -96,18 +96,11 @@ def test_a_deferred_source_waits_and_returns():
     assert calendar.choose(50.0, 1).tolist() == [1]
 
 
-def test_a_source_below_the_price_is_visited_for_its_max_age_and_the_share_is_reported():
+def test_a_source_below_the_price_is_visited_for_its_max_age():
     value = np.append(np.full(50, 10.0), 1e-6)
     calendar = Calendar(value, rate=1.0, last=0.0, max_age=np.append(np.full(50, np.inf), 100.0))
     visits = [t for t in range(1, 401) if 50 in calendar.choose(float(t), 1)]
     assert visits == [100, 200, 300, 400]
-    assert calendar.guarantee_share == pytest.approx(4 / 400)
-
-
-def test_without_max_age_nothing_is_guaranteed():
-    calendar = Calendar(value=[1.0, 2.0], rate=1.0, last=0.0)
-    calendar.choose(1.0, 1)
-    assert calendar.guarantee_share == 0.0
 
 
 def test_a_crawl_by_the_caller_counts():
@@ -122,6 +115,13 @@ def test_ids_go_on_where_they_ended_and_are_not_used_again():
     assert calendar.add([3.0, 4.0], 0.1).tolist() == [2, 3]
     assert len(calendar) == 3
     assert calendar.choose(0.0, 9).tolist() == [3, 2, 0]
+
+
+def test_the_names_in_a_saved_file_are_those_of_earlier_versions(tmp_path):
+    Calendar(value=[1.0], rate=[1.0]).save(tmp_path / "calendar")
+    with np.load(tmp_path / "calendar") as file:
+        kinds = {name.partition(".")[0] for name in file.files if "." in name}
+    assert kinds == {"Catalogue", "Chains", "Wards", "Hosts", "number"}
 
 
 def test_a_saved_calendar_goes_on_as_if_nothing_had_happened(tmp_path):
@@ -264,7 +264,6 @@ def test_costs_and_maximum_ages_may_change() -> None:
     assert calendar.choose(50.0, 1.0).tolist() == [1]
     calendar.configure([2], max_age=5.0)
     assert calendar.choose(51.0, 1.0).tolist() == [2]
-    assert calendar.guarantee_share > 0.0
 
 
 @pytest.mark.parametrize("budget", [1, 10, 1000])
@@ -282,7 +281,7 @@ def test_thousands_of_one_host_added_in_portions_are_served_one_after_the_other(
 
 def test_whatever_runs_compiled_has_room_for_all_it_may_write(monkeypatch):
     """Here with never more room than was counted for the one call, so that a miscount shows."""
-    monkeypatch.setattr(room, "generous", lambda needed, present: needed)
+    monkeypatch.setattr(capacity, "generous", lambda needed, present: needed)
     rng = np.random.default_rng(3)
     calendar = Calendar(value=[1.0], rate=0.01, last=-math.inf, group=[0])
     for second in range(300):
@@ -295,7 +294,7 @@ def test_whatever_runs_compiled_has_room_for_all_it_may_write(monkeypatch):
 
 
 def test_a_chain_without_room_is_an_error_and_not_a_write_past_the_end(monkeypatch):
-    monkeypatch.setattr(room, "chains_for", lambda chains, groups, more: chains)
+    monkeypatch.setattr(capacity, "chains_for", lambda chains, groups, more: chains)
     calendar = Calendar(value=[], rate=[])
     with pytest.raises(IndexError, match="no room"):
         calendar.add(np.ones(1000), 0.1, last=0.0)

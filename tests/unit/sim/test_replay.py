@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,12 +21,13 @@ from recrawl.cli import run
 from recrawl.errors import ContractError, ParameterError
 from recrawl.policies.round_robin import RoundRobin
 from recrawl.records import IntArray, Visits
-from recrawl.scheduling.budget import TokenBucket
-from recrawl.sim.comparison import Entry, default_entries, jobs_for, run_jobs
+from recrawl.scheduling.budget import TimedBucket
+from recrawl.sim.comparison import Contender, default_entries, jobs_for, run_jobs
 from recrawl.sim.equal_result import equal_results
-from recrawl.sim.replay import CrawlLog, TraceWorld, replay
+from recrawl.sim.replay import ReplayedCrawls, TraceWorld, replay
 from recrawl.sim.scenarios import Scenario, read_scenarios, scenario_of, select
 from recrawl.sim.scoring import difference, score
+from recrawl.sim.trace_lists import TraceList, lists_of
 from recrawl.sim.traces import Folder, Trace
 
 START = 1_700_006_400
@@ -48,17 +50,17 @@ def trace(*events: Sequence[int]) -> Trace:
     return Trace.of(np.arange(len(events)) * 7, [f"page/{i}" for i in range(len(events))], owners, times)
 
 
-def log(*crawls: tuple[int, int]) -> CrawlLog:
+def log(*crawls: tuple[int, int]) -> ReplayedCrawls:
     """(target, time after the start) pairs."""
     pairs = np.array(crawls, dtype=np.int64).reshape(-1, 2)
-    return CrawlLog(pairs[:, 0], pairs[:, 1] + START)
+    return ReplayedCrawls(pairs[:, 0], pairs[:, 1] + START)
 
 
 # What a crawl shows
 
 
 def changed(world: TraceWorld, target: int, after: int) -> bool:
-    visits = world.crawl(np.array([target]), float(START + after))
+    (visits,) = world.crawl(np.array([target]), float(START + after))
     assert visits.changed is not None
     assert visits.published is None
     return bool(visits.changed[0])
@@ -84,13 +86,55 @@ def test_an_event_is_seen_by_a_crawl_at_its_very_moment() -> None:
 
 def test_a_source_shows_what_it_published_since_the_last_crawl() -> None:
     world = TraceWorld(trace([10, 100, 101], [5]), items=True)
-    first = world.crawl(np.array([0, 1]), float(START + 100))
+    (first,) = world.crawl(np.array([0, 1]), float(START + 100))
     assert first.changed is None
     assert first.published is not None
     assert [np.asarray(times).tolist() for times in first.published] == [[START + 10, START + 100], [START + 5]]
-    second = world.crawl(np.array([0]), float(START + 200))
+    (second,) = world.crawl(np.array([0]), float(START + 200))
     assert second.published is not None
     assert np.asarray(second.published[0]).tolist() == [START + 101]
+
+
+def lists(*entries: tuple[int, int, int, float]) -> tuple[TraceList, ...]:
+    """(list, place of the page, listed at, lastmod) rows, times after the start."""
+    rows = np.array(entries, dtype=np.float64).reshape(-1, 4)
+    numbers, owners = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
+    return lists_of(numbers, {3: "three"}, owners, START + rows[:, 2].astype(np.int64), START + rows[:, 3])
+
+
+def listed(world: TraceWorld, target: int, after: int) -> list[tuple[int, float]]:
+    (visits,) = world.crawl(np.array([target]), float(START + after))
+    assert visits.changed is None
+    assert visits.sitemap is not None
+    assert visits.sitemap[0] is not None
+    pages, lastmod = visits.sitemap[0]
+    return list(zip(pages.tolist(), (lastmod - START).tolist(), strict=True))
+
+
+def test_a_list_shows_what_it_states_at_that_time() -> None:
+    said = lists((3, 2, -50, -90), (3, 0, 100, 80), (3, 0, 300, 210), (3, 2, 200, 150))
+    world = TraceWorld(replace(trace([80], [], [150]), lists=said), items=False)
+    assert len(world) == 4
+    assert listed(world, 3, 50) == [(2, -90.0)]
+    assert listed(world, 3, 100) == [(0, 80.0), (2, -90.0)]
+    assert listed(world, 3, 299) == [(0, 80.0), (2, 150.0)]
+    assert listed(world, 3, 300) == [(0, 210.0), (2, 150.0)]
+
+
+def test_a_list_that_names_nobody_yet_shows_nothing_and_one_may_not_say_when() -> None:
+    world = TraceWorld(replace(trace([]), lists=lists((0, 0, 200, float("nan")))), items=False)
+    assert listed(world, 1, 100) == []
+    ((page, lastmod),) = listed(world, 1, 200)
+    assert page == 0
+    assert np.isnan(lastmod)
+
+
+def test_pages_are_observed_before_the_lists_crawled_with_them() -> None:
+    world = TraceWorld(replace(trace([50], []), lists=lists((0, 0, 0, 0), (3, 1, 0, 0))), items=False)
+    first, second = world.crawl(np.array([3, 1, 2, 0]), float(START + 100))
+    assert (first.ids.tolist(), second.ids.tolist()) == ([1, 0], [3, 2])
+    assert first.sitemap is None
+    assert second.of_lists.all()
 
 
 # What it costs
@@ -109,9 +153,10 @@ def test_tokens_are_those_of_the_exact_bucket(budget: int, tick: int) -> None:
     some = scenario(tick_s=tick, ends_at=START + 40 * tick, scored_from=START)
     policy = Greedy()
     found = replay(some, trace(*[[]] * 30), policy, budget)
-    bucket, offers, crawls = TokenBucket(Fraction(budget * tick, DAY)), [], 0
+    income = Fraction(budget * tick, DAY)
+    bucket, offers, crawls = TimedBucket(income, max(income, Fraction(1)), now=0.0), [], 0
     for k in range(1, 41):
-        bucket.fill()
+        bucket.fill(float(k))
         tokens = bucket.affordable()
         if tokens:
             offers.append((START + k * tick, tokens))
@@ -157,11 +202,11 @@ def long_scenario(kind: str) -> Scenario:
     [
         pytest.param(entry, long_scenario(kind), id=f"{entry.label}-{kind}")
         for kind in ("freshness", "ephemeral")
-        for entry in [*default_entries(), Entry.parse("thompson:grouped"), Entry.parse("static:grouped")]
+        for entry in [*default_entries(), Contender.parse("thompson:grouped"), Contender.parse("static:grouped")]
         if entry.applies_to(long_scenario(kind))
     ],
 )
-def test_events_after_now_do_not_change_a_choice(entry: Entry, some: Scenario) -> None:
+def test_events_after_now_do_not_change_a_choice(entry: Contender, some: Scenario) -> None:
     random, middle = np.random.default_rng(3), 120 * 3600
     before = [np.sort(random.integers(0, middle, count)) for count in (0, 3, 30, 90, 5, 8)]
     futures = [
@@ -188,10 +233,63 @@ def test_a_policy_is_handed_labels_and_nothing_of_the_trace() -> None:
     assert policy.given == {"labels": ["page/0", "page/1"]}
 
 
+class Lister(Greedy):
+    """Takes everything, lists too."""
+
+    uses_lists = True
+
+    def start(self, targets: int, now: float, **given: object) -> None:  # type: ignore[override]
+        self.given = (targets, given["labels"])
+        super().start(targets, now, **given)  # type: ignore[arg-type]
+
+
+def test_lists_are_targets_after_the_pages_for_those_who_use_them_only() -> None:
+    seen = replace(trace([50], [60]), lists=lists((0, 0, 0, 0), (3, 1, 0, 0)))
+    found, policy = [], Lister()
+    for policy.uses_lists in (True, False):
+        found.append(replay(scenario(), seen, policy, 864.0))
+        number = 4 if policy.uses_lists else 2
+        assert policy.given == (number, ["page/0", "page/1", "list 0", "three"][:number])
+    assert found[0].ids.tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    assert found[1].ids.tolist() == [0, 1] * 5
+    assert seen.names(found[0].ids[:4]).tolist() == [0, 7, -1, -4]
+
+
+@pytest.mark.parametrize("entry", default_entries(), ids=lambda entry: entry.label)
+def test_whoever_ignores_lists_does_as_if_there_were_none(entry: Contender) -> None:
+    some = replace(long_scenario("freshness"), ends_at=START + 60 * 3600)
+    if not entry.applies_to(some):
+        pytest.skip("not for pages")
+    policy = entry.policy(some)
+    if policy.uses_lists:
+        pytest.skip("uses lists")
+    plain = trace([3600, 90000], [7200], [])
+    found = [replay(some, seen, policy, 48.0) for seen in (plain, replace(plain, lists=lists((0, 0, 0, 0))))]
+    assert found[0].ids.tolist() == found[1].ids.tolist()
+
+
+@pytest.mark.parametrize("name", ["believes_lists"])
+def test_what_a_list_will_say_does_not_change_a_choice(name: str) -> None:
+    some, middle, random = long_scenario("freshness"), 120 * 3600, np.random.default_rng(4)
+    logs = []
+    for counts in ((200, 0, 9), (0, 50, 1)):
+        rows = [(0, page, hour * 3600, hour * 3600.0) for page in range(6) for hour in range(0, 120, 7 + page)]
+        rows += [
+            (0, page, int(when), float(when))
+            for page, count in enumerate(counts)
+            for when in random.integers(middle + 1, 240 * 3600, count)
+        ]
+        seen = replace(trace(*[[]] * 6), lists=lists(*rows))
+        found = replay(some, seen, policies.make(name), 48.0)
+        logs.append((found.ids[found.times <= START + middle].tolist(), found.times[found.times <= START + middle]))
+    assert logs[0][0] == logs[1][0]
+    np.testing.assert_array_equal(logs[0][1], logs[1][1])
+
+
 # What it is worth
 
 
-def fresh_by_the_second(some: Scenario, seen: Trace, crawls: CrawlLog) -> float:
+def fresh_by_the_second(some: Scenario, seen: Trace, crawls: ReplayedCrawls) -> float:
     """The definition, second by second."""
     fresh = 0
     for second in range(some.scored_from, some.ends_at):
@@ -266,9 +364,9 @@ def test_pages_scored_as_news_show_only_whether_they_changed() -> None:
 
     some = scenario(kind="news")
     assert len(replay(some, trace([50, 150], []), Noting(), 864.0)) == 10
-    assert Entry("learned_whittle").policy(some).objective == "ephemeral"
-    assert Entry("lambda_crawl").applies_to(some)
-    assert not Entry("miniflux").applies_to(some)
+    assert Contender("learned_whittle").policy(some).objective == "ephemeral"
+    assert Contender("lambda_crawl").applies_to(some)
+    assert not Contender("miniflux").applies_to(some)
 
 
 def test_delay_runs_to_the_end_where_an_item_is_never_seen() -> None:
@@ -282,6 +380,17 @@ def test_use_and_neglect_are_reported() -> None:
     found = score(scenario(), trace([], [], []), log((0, 100), (0, 600), (1, 700)), 864.0)
     assert found.used_share == pytest.approx(2 / 5)
     assert found.never_visited == pytest.approx(1 / 3)
+
+
+def test_lists_are_paid_for_and_not_scored() -> None:
+    pages = trace([650], [], [])
+    seen = replace(pages, lists=lists((0, 0, 0, 0)))
+    alone = score(scenario(), pages, log((0, 100), (0, 600), (1, 800)), 864.0)
+    found = score(scenario(), seen, log((0, 100), (3, 200), (0, 600), (3, 700), (1, 800)), 864.0)
+    assert found.value == alone.value
+    assert found.never_visited == alone.never_visited
+    assert (alone.used_share, found.used_share) == (pytest.approx(2 / 5), pytest.approx(3 / 5))
+    assert found.details == alone.details | {"list_crawls": 2.0}
 
 
 def test_doubt_comes_from_groups_of_targets() -> None:
@@ -325,7 +434,17 @@ ITEMS = {
     "source": ["beta", "alpha", "beta", "alpha"],
     "published_at": [START + 9, START + 3, START + 4, START + 1],
 }
-TABLES = {"pages": PAGES, "page_changes": CHANGES, "sources": SOURCES, "items": ITEMS}
+LISTS = {"list": [9, 5, 2], "name": ["nine", None, "two"], "law": ["honest"] * 3}
+ENTRIES = {
+    "list": [5, 5, 9, 5, 9, 2, 5],
+    "page": [3, 1, 1, 3, 2, 4, 1],
+    "listed_at": [START + 9, 0, 0, START - 5, 0, 0, START + 1000],
+    "lastmod": [START + 8, None, START - 7, START - 6, 0, 0, START],
+}
+TABLES = {
+    "pages": PAGES, "page_changes": CHANGES, "sources": SOURCES, "items": ITEMS,
+    "lists": LISTS, "list_entries": ENTRIES,
+}  # fmt: skip
 
 
 def write(folder: Path, suffix: str = "parquet", **changes: dict[str, list[object]]) -> Path:
@@ -345,6 +464,37 @@ def test_pages_observed_throughout_with_their_clean_changes_inside_the_window(tm
     assert found.labels == ["x/1", "x/3"]
     assert (found.times - START).tolist() == [0, 999, 5]
     assert found.offsets.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_lists_that_name_a_target_with_what_they_say_of_targets_before_the_end(tmp_path: Path, suffix: str) -> None:
+    folder = Folder(write(tmp_path, suffix))
+    assert folder.trace(scenario()).lists == ()
+    found = folder.trace(scenario(lists=True)).lists
+    assert [(each.number, each.label, each.target, each.pages.tolist()) for each in found] == [
+        (5, "list 5", -6, [0, 1]), (9, "nine", -10, [0]),
+    ]  # fmt: skip
+    assert (found[0].listed_at - START).tolist() == [-START, -5, 9]
+    np.testing.assert_array_equal(found[0].lastmod - START, [np.nan, -6, 8])
+    assert found[0].offsets.tolist() == [0, 1, 3]
+
+
+def test_lists_need_no_names(tmp_path: Path) -> None:
+    (write(tmp_path) / "lists.parquet").unlink()
+    assert [each.label for each in Folder(tmp_path).trace(scenario(lists=True)).lists] == ["list 5", "list 9"]
+
+
+def test_a_scenario_with_lists_needs_their_entries(tmp_path: Path) -> None:
+    (write(tmp_path) / "list_entries.parquet").unlink()
+    assert len(Folder(tmp_path).trace(scenario())) == 2
+    with pytest.raises(ParameterError, match=r"list_entries\.parquet or list_entries\.csv"):
+        Folder(tmp_path).trace(scenario(lists=True))
+
+
+def test_a_lastmod_that_is_no_time_is_named(tmp_path: Path) -> None:
+    write(tmp_path, list_entries=ENTRIES | {"lastmod": ["today"] * 7})
+    with pytest.raises(ParameterError, match=r"list_entries\.parquet, column lastmod"):
+        Folder(tmp_path).trace(scenario(lists=True))
 
 
 def test_uncleaned_traces_keep_bulk_edits(tmp_path: Path) -> None:
@@ -432,7 +582,7 @@ def test_a_scenario_is_read_in_utc_seconds() -> None:
         ("tick_s", 7.5), ("tick_s", 7), ("budgets_fetches_per_day", []), ("budgets_fetches_per_day", [-1]),
         ("budgets_fetches_per_day", 5), ("half_life_h", 0), ("weight", "interest"), ("clean", "yes"),
         ("scored_from", "2025-01-01T00:00:00Z"), ("ends_at", "2023-01-01T00:00:00Z"), ("max_midnight_share", 2),
-        ("page_modulus", 0), ("min_items", -1),
+        ("page_modulus", 0), ("min_items", -1), ("lists", "yes"), ("lists", True),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named_with_its_scenario(field: str, value: object) -> None:
@@ -488,10 +638,10 @@ def test_budgets_snap_to_what_a_tick_can_spend_whole(wanted: float, given: float
 
 
 def test_policies_are_told_the_objective_of_the_scenario() -> None:
-    policy = Entry("learned_whittle").policy(scenario(kind="ephemeral"))
+    policy = Contender("learned_whittle").policy(scenario(kind="ephemeral"))
     assert policy.objective == "ephemeral"  # type: ignore[attr-defined]
     assert policy.half_life == 360.0  # type: ignore[attr-defined]
-    assert Entry("learned_whittle").policy(scenario(half_life_h=None)).objective == "freshness"  # type: ignore[attr-defined]
+    assert Contender("learned_whittle").policy(scenario(half_life_h=None)).objective == "freshness"  # type: ignore[attr-defined]
 
 
 def test_every_registered_peer_runs_by_default() -> None:
@@ -503,7 +653,7 @@ def test_every_registered_peer_runs_by_default() -> None:
 def test_outcomes_come_in_the_order_of_the_jobs_and_progress_ends_at_one() -> None:
     some, seen = scenario(), trace([150, 620], [330], [])
     told: list[tuple[str, float]] = []
-    jobs = jobs_for([some], [864.0, 288.0], [Entry("round_robin"), Entry("news_crawl")])
+    jobs = jobs_for([some], [864.0, 288.0], [Contender("round_robin"), Contender("news_crawl")])
     outcomes = run_jobs(jobs, {"made": seen}, lambda what, share: told.append((what, share)), workers=1)
     assert [(each.entry.name, each.budget) for each in outcomes] == [
         ("round_robin", 864.0), ("news_crawl", 864.0), ("round_robin", 288.0), ("news_crawl", 288.0),
@@ -513,7 +663,7 @@ def test_outcomes_come_in_the_order_of_the_jobs_and_progress_ends_at_one() -> No
 
 def test_processes_find_what_one_process_finds() -> None:
     some, seen = scenario(), trace([150, 620], [330], [])
-    jobs = jobs_for([some], [], [Entry("round_robin"), Entry("news_crawl")])
+    jobs = jobs_for([some], [], [Contender("round_robin"), Contender("news_crawl")])
     one, two = (run_jobs(jobs, {"made": seen}, lambda *_: None, workers) for workers in (1, 2))
     assert [each.score.value for each in one] == [each.score.value for each in two]
 
@@ -522,7 +672,7 @@ def test_a_scaled_rule_uses_the_budget_its_own_timers_leave() -> None:
     some = scenario(tick_s=3600, ends_at=START + 40 * DAY, scored_from=START, budgets_fetches_per_day=(24.0,))
     seen = trace(*[[k * DAY for k in range(1, 40)]] * 3)
     shipped, scaled = run_jobs(
-        jobs_for([some], [], [Entry.parse("news_crawl"), Entry.parse("news_crawl:scaled")]),
+        jobs_for([some], [], [Contender.parse("news_crawl"), Contender.parse("news_crawl:scaled")]),
         {"made": seen}, lambda *_: None, workers=1,
     )  # fmt: skip
     assert shipped.score.used_share < 0.9
@@ -536,9 +686,9 @@ def test_a_rule_half_as_good_needs_more_fetches_for_the_same_result() -> None:
     random = np.random.default_rng(0)
     seen = trace(*[sorted(random.integers(0, 40 * DAY, 60).tolist()) for _ in range(12)])
     at_double = score(some, seen, replay(some, seen, RoundRobin(), 48.0), 48.0).value
-    (found,) = equal_results(some, seen, Entry("round_robin"), {24.0: at_double})
+    (found,) = equal_results(some, seen, Contender("round_robin"), {24.0: at_double})
     assert found.multiple == pytest.approx(2.0, rel=0.05)
-    (never,) = equal_results(some, seen, Entry("nutch_adaptive"), {24.0: at_double})
+    (never,) = equal_results(some, seen, Contender("nutch_adaptive"), {24.0: at_double})
     assert never.multiple == np.inf
 
 
@@ -578,6 +728,19 @@ def test_the_command_writes_a_crawl_log(made: Path) -> None:
     found = pyarrow.parquet.read_table(made / "log.parquet").to_pydict()
     assert found["target"][:3] == ["alpha", "beta", "alpha"]
     assert found["crawled_at"][:2] == [1704067200 + 600, 1704067200 + 1200]
+
+
+def test_the_command_writes_lists_below_all_pages(made: Path) -> None:
+    table = TABLE | {"kind": "freshness", "lists": True, "starts_at": "2023-11-15T00:00:00Z"}
+    table |= {"scored_from": "2023-11-15T00:00:00Z", "ends_at": "2023-11-16T00:00:00Z"}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    (made / "listed.toml").write_text("[[scenario]]\n" + "\n".join(lines))
+    arguments = ["replay", str(made / "listed.toml"), "--budget", "144", "--policy", "believes_lists"]
+    assert run([*arguments, "--log", str(made / "log.parquet"), "--json", str(made / "r.json")]) == 0
+    found = pyarrow.parquet.read_table(made / "log.parquet").to_pydict()["target"]
+    assert {*found} == {1, 3, -6, -10}
+    (figures,) = json.loads((made / "r.json").read_text())["results"]
+    assert figures["list_crawls"] == sum(target < 0 for target in found)
 
 
 def test_the_command_plays_ours_through_a_store_beside_the_others(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recrawl.report import Figure
-from recrawl.sim.comparison import Entry, Outcome
+from recrawl.sim.comparison import Contender, Outcome
 from recrawl.sim.replay_report import document
 from recrawl.sim.scenarios import Kind, Scenario
 from recrawl.sim.scoring import Score
@@ -14,7 +14,7 @@ def figure(kind: Kind, values: Sequence[float], budgets: Sequence[float]) -> Fig
     """The curves of two policies with these scores at each of the budgets."""
     scenario = Scenario("made", kind, ("a",), 0, 500, 1000, 100, tuple(budgets))
     outcomes = [
-        Outcome(scenario, budget, Entry(name), Score(np.array([value]), np.ones(1), 1.0, 0.0), 0.0)
+        Outcome(scenario, budget, Contender(name), Score(np.array([value]), np.ones(1), 1.0, 0.0), 0.0)
         for budget in budgets
         for name, value in zip(("learned_whittle", "round_robin"), values, strict=True)
     ]

@@ -1,11 +1,11 @@
-"""Items of a crowded visit go in ahead of its settlement, each with its event."""
+"""Items of a crowded visit go in ahead of its update, each with its event."""
 
 from __future__ import annotations
 
 import pytest
 
-from recrawl.store.base import Batch, Event, Item, Source
 from recrawl.store.opening import open_store
+from recrawl.store.records import Batch, Event, Item, Source
 
 
 @pytest.fixture

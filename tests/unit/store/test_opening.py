@@ -27,7 +27,7 @@ def test_a_relative_address_is_relative(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_postgresql_says_which_extra_it_comes_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtraError, match=r"recrawl\[postgres\]"):
         open_store("postgresql://somewhere/recrawl")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recrawl.cli import run
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.store.sqlite.repair import salvage
 

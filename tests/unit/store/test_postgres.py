@@ -17,15 +17,19 @@ from pathlib import Path
 import pytest
 
 import postgres
-from recrawl.crawl.causes import PUBLISHER, SERVER
+from recrawl.crawl.hold_causes import PUBLISHER, SERVER
 from recrawl.errors import StoreError, StoreFullError, StoreTakenError
-from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Progress, Robots, Settlement, Source
+from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Progress, Robots, Source, VisitUpdate
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
-from recrawl.store.postgres import PostgresStore, looking, migrations
+import psycopg
+from psycopg.adapt import PyFormat
+
+from recrawl.store.postgres import PostgresStore, migrations, rows, search
 from recrawl.store.postgres.address import parsed
-from recrawl.store.postgres.link import Link
+from recrawl.store.postgres.connection import PostgresConnection, PostgresPool
+from recrawl.store.postgres.error_messages import meaning
 from recrawl.store.postgres.migrations import steps
 
 
@@ -55,7 +59,7 @@ def batch(source: int = 1, number: int = 1, items: int = 2) -> Batch:
     made = [Item(source=source, key=1000 * number + k, title=f"n{number}", first_seen=1.0) for k in range(items)]
     crawl = Crawl(source=source, at=float(number), outcome="new")
     events = [Event(at=1.0, body=b"%d" % number)] * items
-    return Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=source), items=made, events=events)])
+    return Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=source), items=made, events=events)])
 
 
 def settled(call: Callable[[], object]) -> None:
@@ -131,6 +135,22 @@ class TestServersThatRefuse:
         (tmp_path / "pass").chmod(0o600)
         with PostgresStore(url) as store:
             assert "right" not in repr(store)
+
+    @pytest.mark.parametrize(
+        ("said", "meant"),
+        [
+            ("sorry, too many clients already", "no connections left"),
+            ("remaining connection slots are reserved for roles with the SUPERUSER attribute", "no connections left"),
+            ("the database system is starting up", "starting or stopping"),
+            ('role "nobody" does not exist', "refused the user"),
+            ('no pg_hba.conf entry for host "127.0.0.1", user "me", database "news"', "refused the user"),
+            ('database "password" does not exist', "createdb"),
+            ("server closed the connection unexpectedly", "does not answer, or went away"),
+        ],
+    )
+    def test_a_refused_connection_is_explained_by_the_words_of_the_server(self, said: str, meant: str) -> None:
+        error = psycopg.OperationalError(f'connection to server at "db", port 5432 failed: FATAL:  {said}')
+        assert meant in meaning(error)
 
     def test_a_user_who_may_not(self, server: postgres.Server, url: str) -> None:
         server.sql("DROP ROLE IF EXISTS humble")
@@ -243,6 +263,40 @@ class TestSchemas:
                 store.prices(0.0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("bigint", [1, None, -(2**63), 2**63 - 1]),
+        ("integer", [1, 2]),
+        ("double precision", [1, None, 2.5]),
+        ("double precision", [2.5, 1, float("inf")]),
+        ("double precision", [1, 2]),
+        ("boolean", [None, True, False]),
+        ("bytea", [b"", None, b"\0\xff"]),
+        ("varchar", ["", None, "NULL", 'a"{,}', "a\0b\ufffe"]),
+        ("bigint", [None, None]),
+        ("bytea", []),
+    ],
+)
+def test_columns_of_any_kind_come_back_as_they_were_sent(url: str, kind: str, values: list[object]) -> None:
+    with PostgresStore(url) as store:
+        assert store._connections.reading(lambda c: c.fetchval(f"SELECT $1::{kind}[]", values)) == values
+
+
+def test_the_driver_asks_our_dumper_for_what_a_list_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It overrides a method of the driver that is not public: were that renamed, only the speed would tell."""
+    asked = []
+    find = rows._ListDumper._find_list_element
+
+    def noted(self: rows._ListDumper, values: list[object], format: PyFormat) -> object:
+        asked.append(values)
+        return find(self, values, format)
+
+    monkeypatch.setattr(rows._ListDumper, "_find_list_element", noted)
+    psycopg.adapt.Transformer(rows.ADAPTERS).dump_sequence([[1, 2.5]], [PyFormat.BINARY])
+    assert [1, 2.5] in asked
+
+
 class TestFailures:
     def test_a_full_disk_keeps_nothing_of_the_write_and_passes(self, server: postgres.Server, url: str) -> None:
         name = schema(url)
@@ -262,14 +316,14 @@ class TestFailures:
 
     def test_silence_ends_a_call_and_not_the_store(self, url: str) -> None:
         PostgresStore(url).close()
-        link = Link(parsed(url), read_only=False, timeout_s=0.3)
+        connections = PostgresPool(parsed(url), read_only=False, timeout_s=0.3)
         try:
-            for call in (link.reading, link.writing):
+            for call in (connections.reading, connections.writing):
                 with pytest.raises(StoreError, match=r"did not answer in 0\.3 s"):
-                    call(lambda connection: connection.execute("SELECT pg_sleep(30)"))
+                    call(lambda connection: connection.run("SELECT pg_sleep(30)"))
                 assert call(lambda connection: connection.fetchval("SELECT 1")) == 1
         finally:
-            link.close()
+            connections.close()
 
     def test_a_cut_connection_is_replaced(self, server: postgres.Server, url: str) -> None:
         with PostgresStore(url) as store:
@@ -299,16 +353,16 @@ class TestFailures:
         with PostgresStore(url) as store:
             store.add([Source(url="u")])
             given = batch()
-            writing = store._link.writing
+            writing = store._connections.writing
 
             def unheard(work: object) -> None:
                 writing(work)  # type: ignore[arg-type]
                 raise StoreError("the server went away")
 
-            store._link.writing = unheard  # type: ignore[method-assign,assignment]
+            store._connections.writing = unheard  # type: ignore[method-assign,assignment]
             with pytest.raises(StoreError, match="went away"):
                 store.commit(given)
-            store._link.writing = writing  # type: ignore[method-assign]
+            store._connections.writing = writing  # type: ignore[method-assign]
             store.commit(given)
             assert len(store.crawls()) == 1
             assert len(store.events(0)) == 2
@@ -319,15 +373,16 @@ class TestFailures:
         with PostgresStore(url) as store:
             store.add([Source(url="u")])
             given = batch()
-            given.settlements[0].items[0].key = 2**80
+            given.updates[0].items[0].key = 2**80
             for _ in range(2):
                 with pytest.raises(StoreError, match="does not fit"):
                     store.commit(given)
-            given.settlements[0].items[0].key = 1
+            given.updates[0].items[0].key = 1
             store.commit(given)
             assert len(store.crawls()) == 1
 
     def test_closing_while_the_server_is_away(self, fragile: postgres.Server) -> None:
+        """It neither raises nor waits for the server."""
         store = PostgresStore(fragile.url())
         store.claim("me", 0.0)
         fragile.stop()
@@ -337,16 +392,54 @@ class TestFailures:
         store = PostgresStore(url)
         began = threading.Event()
 
-        async def sleep(connection: object) -> None:
+        def sleep(connection: object) -> None:
             began.set()
-            await connection.execute("SELECT pg_sleep(30)")  # type: ignore[attr-defined]
+            connection.run("SELECT pg_sleep(30)")  # type: ignore[attr-defined]
 
         with ThreadPoolExecutor(1) as pool:
-            call = pool.submit(store._link.reading, sleep)
+            call = pool.submit(store._connections.reading, sleep)
             began.wait(10)
             store.close()
             with pytest.raises(StoreError, match="closed"):
                 call.result(10)
+
+    @pytest.mark.parametrize("call", ["reading", "writing"])
+    def test_a_call_that_waited_while_the_store_was_closed_does_nothing(self, url: str, call: str) -> None:
+        """Neither by a connection that was kept nor by a new one."""
+        store, done = PostgresStore(url), []
+
+        class Turn:
+            """It comes after the store was closed."""
+
+            def __enter__(self) -> None:
+                store.close()
+
+            def __exit__(self, *exception: object) -> None:
+                pass
+
+        store._connections._free = Turn()  # type: ignore[assignment]
+        with pytest.raises(StoreError, match="is closed"):
+            getattr(store._connections, call)(done.append)
+        assert done == []
+
+    def test_a_connection_made_while_the_store_was_closed_is_not_used(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store, made, done = PostgresStore(url), [], []
+        connect = PostgresConnection.connect
+
+        def meanwhile(*given: object, **more: object) -> PostgresConnection:
+            made.append(connect(*given, **more))  # type: ignore[arg-type]
+            store.close()
+            return made[-1]
+
+        monkeypatch.setattr(PostgresConnection, "connect", meanwhile)
+        for connection in store._connections._idle:
+            connection.close()
+        with pytest.raises(StoreError, match="is closed"):
+            store._connections.writing(done.append)
+        assert done == []
+        assert [connection.closed for connection in made] == [True]
 
 
 class TestOwners:
@@ -460,17 +553,17 @@ class TestOwners:
             order: list[str] = []
             writing, may_end = threading.Event(), threading.Event()
 
-            async def write(connection: object) -> None:
-                from recrawl.store.postgres import ownership
+            def write(connection: object) -> None:
+                from recrawl.store.postgres import leases
 
-                await ownership.check(connection, epochs)
+                leases.check(connection, epochs)
                 writing.set()
                 while not may_end.is_set():
-                    await connection.execute("SELECT pg_sleep(0.01)")  # type: ignore[attr-defined]
+                    connection.run("SELECT pg_sleep(0.01)")  # type: ignore[attr-defined]
                 order.append("written")
 
             with ThreadPoolExecutor(2) as pool:
-                batch_written = pool.submit(store._link.writing, write)
+                batch_written = pool.submit(store._connections.writing, write)
                 writing.wait(10)
                 taken = pool.submit(lambda: (other.lease(["a"], "theirs", 60.0), order.append("taken")))
                 with pytest.raises(TimeoutError):
@@ -524,9 +617,9 @@ class TestSeveralWriters:
                 order = random.Random(seed)
                 for number in range(10):
                     some = order.sample(ids, 10)
-                    made = [batch(source, 100 * seed + number).settlements[0] for source in some]
+                    made = [batch(source, 100 * seed + number).updates[0] for source in some]
                     made[0].children = [Source(url=f"c{seed}.{number}")]
-                    store.commit(Batch(settlements=made))
+                    store.commit(Batch(updates=made))
 
             def remove() -> None:
                 for id in ids[:20]:
@@ -560,11 +653,7 @@ class TestTexts:
             titles = [everything, many, "é" * 3000, "'\\:*&|!()<->"]
             items = [Item(source=1, key=k, title=title, first_seen=1.0) for k, title in enumerate(titles)]
             store.commit(
-                Batch(
-                    settlements=[
-                        Settlement(crawl=batch().settlements[0].crawl, progress=Progress(source=1), items=items)
-                    ]
-                )
+                Batch(updates=[VisitUpdate(crawl=batch().updates[0].crawl, progress=Progress(source=1), items=items)])
             )
             assert [item.key for item in store.items(text="w7")] == [1]
             assert [item.key for item in store.items(text="e" * 200 + "*")] == [2]
@@ -579,11 +668,7 @@ class TestTexts:
                 for k, (title, summary) in enumerate([("fox-hole", ""), ("hole, fox", ""), ("a fox", "hole")])
             ]
             store.commit(
-                Batch(
-                    settlements=[
-                        Settlement(crawl=batch().settlements[0].crawl, progress=Progress(source=1), items=items)
-                    ]
-                )
+                Batch(updates=[VisitUpdate(crawl=batch().updates[0].crawl, progress=Progress(source=1), items=items)])
             )
             assert [item.key for item in store.items(text="fox hole")] == [2, 1, 0]
             assert [item.key for item in store.items(text="fox-hole")] == [0]
@@ -596,15 +681,15 @@ def test_every_way_of_searching_finds_the_same(url: str, monkeypatch: pytest.Mon
     titles = [" ".join(order.choices(vocabulary, weights=range(30, 0, -1), k=4)) for _ in range(400)]
     with PostgresStore(url) as store:
         store.add([Source(url=f"{k}", tags=("even",) if k % 2 else ("odd",)) for k in range(4)])
-        settlements = [
-            Settlement(
+        updates = [
+            VisitUpdate(
                 crawl=Crawl(source=1 + k % 4, at=1.0, outcome="new"),
                 progress=Progress(source=1 + k % 4),
                 items=[Item(source=1 + k % 4, key=k, title=title, first_seen=float(k // 3))],
             )
             for k, title in enumerate(titles)
         ]
-        store.commit(Batch(settlements=settlements))
+        store.commit(Batch(updates=updates))
 
         def expected(word: str, tag: str | None, until: float, limit: int, offset: int) -> list[int]:
             keys = [
@@ -615,13 +700,13 @@ def test_every_way_of_searching_finds_the_same(url: str, monkeypatch: pytest.Mon
             return keys[::-1][offset : offset + limit]
 
         for windows, few_items, few in [
-            (looking._WINDOWS, 2000, 200),
+            (search._WINDOWS, 2000, 200),
             (((2, 20), (6, 60)), 0, 0),
             (((1, 1), (2, 2)), 0, 200),
         ]:
-            monkeypatch.setattr(looking, "_WINDOWS", windows)
-            monkeypatch.setattr(looking, "_FEW_ITEMS", few_items)
-            monkeypatch.setattr(looking, "_FEW", few)
+            monkeypatch.setattr(search, "_WINDOWS", windows)
+            monkeypatch.setattr(search, "FEW_ITEMS", few_items)
+            monkeypatch.setattr(search, "FEW_SOURCES", few)
             for word in ("w0", "w5", "w29", "nowhere"):
                 for tag in (None, "even"):
                     for until, limit, offset in ((1e9, 10, 0), (60.0, 10, 5), (1e9, 1000, 0)):

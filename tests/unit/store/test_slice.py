@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -15,11 +14,13 @@ import pytest
 import postgres
 from recrawl.clock import ManualClock
 from recrawl.errors import StoreError, StoreTakenError
-from recrawl.store.base import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Settlement, Source, Store
+from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, VisitUpdate
+from recrawl.store.roles import Store
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from recrawl.store.postgres import PostgresStore
+from recrawl.store.postgres.connection import PostgresConnection
 from recrawl.store.postgres.slice import Slice
 
 LEASE_S = 1e6
@@ -50,7 +51,7 @@ def passes(leases: float, store: PostgresStore, clock: ManualClock) -> None:
     """Time passes, so many lengths of a lease, here and at the server: what is left of every lease shrinks."""
     seconds = leases * LEASE_S
     clock.advance(seconds)
-    store._link.writing(lambda c: c.execute("UPDATE owners SET until = until - $1 WHERE until > 0", seconds))
+    store._connections.writing(lambda c: c.run("UPDATE owners SET until = until - $1 WHERE until > 0", seconds))
 
 
 def slice_of(store: PostgresStore, clock: ManualClock, name: str = "a", hosts: bool = False) -> Slice:
@@ -70,12 +71,12 @@ def place(store: PostgresStore) -> None:
     store.place([(id, url, bucket_of(url)) for id, url in store.unplaced(1000)])
 
 
-def settlement(source: int, /, number: int = 1, **parts: object) -> Settlement:
+def update(source: int, /, number: int = 1, **parts: object) -> VisitUpdate:
     progress = Progress(source=source, last=float(number), visits=number)
     items = [Item(source=source, key=number, title=f"n{number}", first_seen=1.0)]
     crawl = Crawl(source=source, at=float(number), outcome="new")
     events = [Event(at=1.0, body=b"%d" % number)]
-    return Settlement(crawl=crawl, progress=progress, items=items, events=events, **parts)  # type: ignore[arg-type]
+    return VisitUpdate(crawl=crawl, progress=progress, items=items, events=events, **parts)  # type: ignore[arg-type]
 
 
 def crawled(store: Store) -> set[tuple[int, float]]:
@@ -107,7 +108,7 @@ class TestPlacing:
     def test_sources_wait_to_be_placed_and_are_placed_once(self, store: PostgresStore) -> None:
         store.add([Source(url=f"https://{k}.example/") for k in range(4)])
         assert store.unplaced(3) == [(k + 1, f"https://{k}.example/") for k in range(3)]
-        assert store.count_unplaced() == 4
+        assert len(store.unplaced(9)) == 4
         before = store.revision()
         place(store)
         assert store.unplaced(10) == []
@@ -160,7 +161,7 @@ class TestPlacing:
         line = store.source(1)
         assert line is not None
         moved = msgspec.structs.replace(line, url="https://6.example/new")
-        mine.commit(Batch(settlements=[settlement(1, source=moved)]))
+        mine.commit(Batch(updates=[update(1, source=moved)]))
         assert store.unplaced(10) == [(1, "https://6.example/new")]
         place(store)
         assert reader.follow() == {1, 7}
@@ -171,7 +172,7 @@ class TestPlacing:
         mine = slice_of(store, clock)
         mine.acquire({0})
         reader = Reader(mine)
-        mine.commit(Batch(settlements=[settlement(1, children=[Source(url="https://12.example/map")])]))
+        mine.commit(Batch(updates=[update(1, children=[Source(url="https://12.example/map")])]))
         assert reader.follow() == {1, 7}
         place(store)
         assert reader.follow() == {1, 7, 13}
@@ -236,7 +237,7 @@ class TestSeeing:
         one.let_go({0})
         other.acquire({0})
         other.sources()
-        other.commit(Batch(settlements=[settlement(1)]))
+        other.commit(Batch(updates=[update(1)]))
         other.let_go({0})
         one.acquire({0})
         assert reader.follow() == {1, 7}
@@ -333,7 +334,7 @@ class TestLeases:
         passes(0.8, store, clock)
         assert one.valid(0, clock.now())
         assert other.acquire({0}) == set()
-        one.commit(Batch(settlements=[settlement(1), settlement(2)]))
+        one.commit(Batch(updates=[update(1), update(2)]))
         assert crawled(store) == {(1, 1.0), (2, 1.0)}
         one.let_go({0})
         assert (one.held, one.retiring) == ({1}, set())
@@ -349,19 +350,14 @@ class TestLeases:
         one.acquire({0})
         with PostgresStore(store.address.dsn + f"?schema={store.address.schema}") as single:
             with monkeypatch.context() as patch:
-                patch.setattr("asyncpg.Connection.terminate", lambda connection: ended.append(connection))
+                patch.setattr(PostgresConnection, "close", lambda connection: ended.append(connection))
                 with pytest.raises(StoreError, match="recrawl cluster down first"):
                     single.claim("recrawl run", 0.0)
                 assert ended
                 assert single.claimed() is None
                 assert one.acquire({1}) == {1}
-
-            async def end() -> None:
-                for connection in ended:
-                    connection.terminate()
-                    await asyncio.sleep(0.0)
-
-            asyncio.run_coroutine_threadsafe(end(), single._link._loop).result(60.0)
+            for connection in ended:
+                connection.close()
 
     def test_a_fleet_and_a_single_program_keep_each_other_out(self, store: PostgresStore, clock: ManualClock) -> None:
         filled(store)
@@ -376,7 +372,7 @@ class TestLeases:
             single.claim("recrawl run", 0.0)
             with pytest.raises(StoreError, match="recrawl run"):
                 one.acquire({2})
-            one.commit(Batch(settlements=[settlement(1)]))
+            one.commit(Batch(updates=[update(1)]))
             assert crawled(store) == set()
             assert one.held == set()
             single.release()
@@ -392,7 +388,7 @@ class TestLeases:
                 mine = slice_of(store, clock)
                 mine.acquire({0, 1})
                 mine.sources()
-                batch = Batch(settlements=[settlement(1)])
+                batch = Batch(updates=[update(1)])
                 server.stop()
                 for call in (mine.renew, lambda: mine.acquire({2}), lambda: mine.commit(batch), mine.revision):
                     with pytest.raises(StoreError, match=r"away|answer"):
@@ -401,7 +397,7 @@ class TestLeases:
                 server.start()
                 assert mine.renew() == set()
                 mine.commit(batch)
-                mine.commit(Batch(settlements=[settlement(1, 2)]))
+                mine.commit(Batch(updates=[update(1, 2)]))
                 assert crawled(store) == {(1, 1.0), (1, 2.0)}
         finally:
             server.remove()
@@ -418,11 +414,11 @@ class TestWriting:
         passes(6.0, store, clock)
         other.acquire({0})
         other.sources()
-        other.commit(Batch(settlements=[settlement(1, 5)]))
+        other.commit(Batch(updates=[update(1, 5)]))
         ahead = [Item(source=source, key=77, title="ahead", first_seen=1.0) for source in (7, 8)]
         one.commit(
             Batch(
-                settlements=[settlement(1), settlement(2)],
+                updates=[update(1), update(2)],
                 items=ahead,
                 events=[Event(at=1.0, body=b"seven"), Event(at=1.0, body=b"eight")],
                 progress=[Progress(source=7, visits=9), Progress(source=9, visits=9)],
@@ -443,7 +439,7 @@ class TestWriting:
         filled(store)
         one, other = slice_of(store, clock), slice_of(store, clock, "b")
         everything = Batch(
-            settlements=[settlement(1)],
+            updates=[update(1)],
             holds=[Hold(host="0", until=9.0)],
             robots=[Robots(origin="o", fetched=1.0, status=1)],
             shared=b"s",
@@ -463,7 +459,7 @@ class TestWriting:
         mine = slice_of(store, clock)
         mine.acquire({0})
         mine.sources()
-        mine.commit(Batch(settlements=[settlement(1), settlement(2)]))
+        mine.commit(Batch(updates=[update(1), update(2)]))
         assert crawled(store) == {(1, 1.0)}
 
     def test_a_source_that_went_to_anothers_bucket_is_left_out(self, store: PostgresStore, clock: ManualClock) -> None:
@@ -474,9 +470,9 @@ class TestWriting:
         line = store.source(1)
         assert line is not None
         store.edit([msgspec.structs.replace(line, url="https://13.example/")])
-        mine.commit(Batch(settlements=[settlement(1)]))
+        mine.commit(Batch(updates=[update(1)]))
         place(store)
-        mine.commit(Batch(settlements=[settlement(1, 2), settlement(7)], progress=[Progress(source=1, visits=9)]))
+        mine.commit(Batch(updates=[update(1, 2), update(7)], progress=[Progress(source=1, visits=9)]))
         assert crawled(store) == {(1, 1.0), (7, 1.0)}
         assert next(store.progress([1])).visits == 1
 
@@ -487,14 +483,14 @@ class TestWriting:
         one, other = slice_of(store, clock), slice_of(store, clock, "b")
         one.acquire({0, 1})
         one.sources()
-        batch = Batch(settlements=[settlement(1), settlement(2)])
-        writing = store._link.writing
+        batch = Batch(updates=[update(1), update(2)])
+        writing = store._connections.writing
 
         def unheard(work: object) -> None:
             writing(work)  # type: ignore[arg-type]
             raise StoreError("the answer was lost")
 
-        monkeypatch.setattr(store._link, "writing", unheard)
+        monkeypatch.setattr(store._connections, "writing", unheard)
         with pytest.raises(StoreError, match="lost"):
             one.commit(batch)
         monkeypatch.undo()
@@ -510,9 +506,9 @@ class TestWriting:
         mine = slice_of(store, clock)
         mine.acquire({0})
         mine.sources()
-        store._claim._epoch, store._claim._connection = 99, store._link.run(store._link.connect())
+        store._claim._epoch, store._claim._connection = 99, store._connections.connect()
         with pytest.raises(StoreTakenError):
-            mine.commit(Batch(settlements=[settlement(1)]))
+            mine.commit(Batch(updates=[update(1)]))
 
     def test_renewals_do_not_wait_for_a_batch_and_another_owner_does(
         self, store: PostgresStore, clock: ManualClock
@@ -523,16 +519,16 @@ class TestWriting:
         one.sources()
         counter_is_held, may_end = threading.Event(), threading.Event()
 
-        async def hold_the_counter(connection: object) -> None:
-            await connection.execute("UPDATE counters SET value = value WHERE name = 'events'")  # type: ignore[attr-defined]
+        def hold_the_counter(connection: object) -> None:
+            connection.run("UPDATE counters SET value = value WHERE name = 'events'")  # type: ignore[attr-defined]
             counter_is_held.set()
             while not may_end.is_set():
-                await connection.execute("SELECT pg_sleep(0.01)")  # type: ignore[attr-defined]
+                connection.run("SELECT pg_sleep(0.01)")  # type: ignore[attr-defined]
 
         with ThreadPoolExecutor(3) as pool:
-            blocked = pool.submit(store._link.writing, hold_the_counter)
+            blocked = pool.submit(store._connections.writing, hold_the_counter)
             counter_is_held.wait(10)
-            written = pool.submit(one.commit, Batch(settlements=[settlement(1)]))
+            written = pool.submit(one.commit, Batch(updates=[update(1)]))
             with pytest.raises(TimeoutError):
                 written.result(0.2)
             assert one.renew() == set()
@@ -585,10 +581,10 @@ class World:
     def commit(self, actor: Slice) -> None:
         """A crawl is written if and only if its bucket's epoch is the one its writer has."""
         self.number += 1
-        current, mine = self.epochs(), dict(actor._tenure.epochs)
+        current, mine = self.epochs(), dict(actor._buckets.epochs)
         sources = [n for n in range(1, 13) if actor.bucket_of(n) is not None]
         self.committed += len(sources)
-        actor.commit(Batch(settlements=[settlement(n, self.number) for n in sources]))
+        actor.commit(Batch(updates=[update(n, self.number) for n in sources]))
         expected = {n for n in sources if current[scope((n - 1) % BUCKETS)] == mine[(n - 1) % BUCKETS]}
         assert {crawl.source for crawl in self.store.crawls(since=float(self.number))} == expected
 
@@ -599,7 +595,7 @@ class World:
             valid = [each for each in self.slices if each.valid(bucket, self.clock.now())]
             assert len(valid) <= 1
             for each in valid:
-                assert current[scope(bucket)].epoch == each._tenure.epochs[bucket]
+                assert current[scope(bucket)].epoch == each._buckets.epochs[bucket]
                 assert current[scope(bucket)].owner == each.owner
                 assert current[scope(bucket)].left_s > 0.0
 
@@ -645,20 +641,20 @@ def test_writers_that_race_never_write_after_their_successor(store: PostgresStor
             for _ in range(60):
                 mine.acquire(range(BUCKETS))
                 mine.sources()
-                epochs = dict(mine._tenure.epochs)
-                batch = Batch(settlements=[])
+                epochs = dict(mine._buckets.epochs)
+                batch = Batch(updates=[])
                 for source in range(1, 13):
                     bucket = mine.bucket_of(source)
                     if bucket in epochs:
-                        batch.settlements.append(settlement(source, number))
-                        batch.settlements[-1].crawl.requests = epochs[bucket]
+                        batch.updates.append(update(source, number))
+                        batch.updates[-1].crawl.requests = epochs[bucket]
                 mine.commit(batch)
                 if chance.random() < 0.3:
                     mine.let_go(mine.held)
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(run, range(3)))
-    rows = store._link.reading(lambda c: c.fetch("SELECT source, requests, at FROM crawls ORDER BY id"))
+    rows = store._connections.reading(lambda c: c.fetch("SELECT source, requests, at FROM crawls ORDER BY id"))
     by_bucket: dict[int, list[tuple[int, float]]] = {}
     for source, epoch, writer in rows:
         by_bucket.setdefault((source - 1) % BUCKETS, []).append((epoch, writer))

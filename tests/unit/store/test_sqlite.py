@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from recrawl.crawl.causes import PUBLISHER, SERVER
+from recrawl.crawl.hold_causes import PUBLISHER, SERVER
 from recrawl.errors import StoreError, StoreFullError
-from recrawl.store.base import Batch, Crawl, Event, Item, Progress, Settlement, Source
+from recrawl.store.records import Batch, Crawl, Event, Item, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, repair
 from recrawl.store.sqlite.migrations import steps
 
@@ -27,8 +27,8 @@ def path(tmp_path: Path) -> Path:
 def batch(number: int, items: int = 5, summary: str = "") -> Batch:
     """Everything in it carries its number."""
     return Batch(
-        settlements=[
-            Settlement(
+        updates=[
+            VisitUpdate(
                 crawl=Crawl(source=1, at=float(number), outcome="new", new=items),
                 progress=Progress(source=1, last=float(number), visits=number),
                 items=[
@@ -260,7 +260,7 @@ class TestNoSpace:
         script = f"""
 import resource, signal
 from recrawl.errors import StoreError
-from recrawl.store.base import *
+from recrawl.store.records import *
 from recrawl.store.sqlite import SqliteStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 store = SqliteStore({str(path)!r})
@@ -268,7 +268,7 @@ soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
 big = [Item(source=1, key=10**6 + k, summary="x" * 1000, first_seen=1.0) for k in range(5000)]
 crawl = Crawl(source=1, at=1.0, outcome="new")
-batch = Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=1), items=big)])
+batch = Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=1), items=big)])
 try:
     store.commit(batch)
 except StoreError:
@@ -346,7 +346,7 @@ class TestClaims:
     def test_one_that_is_refused_takes_no_lock_from_the_other_of_its_process(self, path: Path) -> None:
         """A file that is closed loses its locks: another program then deleted the log under an open store."""
         adding = (
-            "from recrawl.store.base import Source; from recrawl.store.sqlite import SqliteStore\n"
+            "from recrawl.store.records import Source; from recrawl.store.sqlite import SqliteStore\n"
             f"with SqliteStore({str(path)!r}) as store: store.add([Source(url='http://other.example/')])"
         )
         with SqliteStore(path) as store:
@@ -416,7 +416,7 @@ def _wait(ready: object, end: object) -> None:
 
 COMMITTING = """
 import sys
-from recrawl.store.base import *
+from recrawl.store.records import *
 from recrawl.store.sqlite import SqliteStore
 store = SqliteStore(sys.argv[1])
 number = next(store.progress([1])).visits
@@ -426,7 +426,7 @@ while True:
     progress = Progress(source=1, last=float(number), visits=number)
     crawl = Crawl(source=1, at=float(number), outcome="new")
     events = [Event(at=1.0, body=b"{}")] * 5
-    store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress, items=items, events=events)]))
+    store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress, items=items, events=events)]))
     print(number, flush=True)
 """
 
@@ -458,14 +458,14 @@ class TestKill:
 class TestWaysToTheSameAnswer:
     @pytest.mark.parametrize("order", ["found", "newest", "relevance"])
     def test_few_and_many_are_searched_alike(self, path: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        from recrawl.store.sqlite import looking
+        from recrawl.store.sqlite import search
 
         made(path, batches=20, summary="common words")
         asked = [{"source": 1}, {"tag": "t"}, {"tag": "none"}, {"source": 1, "since": 0.5, "limit": 7, "offset": 3}]
         with SqliteStore(path, read_only=True) as store:
             few = [store.items(text="common", order=order, **each) for each in asked]  # type: ignore[arg-type]
-            monkeypatch.setattr(looking, "_FEW", -1)
-            monkeypatch.setattr(looking, "_FEW_ITEMS", -1)
+            monkeypatch.setattr(search, "FEW_SOURCES", -1)
+            monkeypatch.setattr(search, "FEW_ITEMS", -1)
             many = [store.items(text="common", order=order, **each) for each in asked]  # type: ignore[arg-type]
         assert few == many
         assert [len(each) for each in few] == [100, 100, 0, 7]

@@ -13,7 +13,9 @@ import postgres
 from recrawl.cli import run
 from recrawl.config import SourceOptions
 from recrawl.errors import StoreError
-from recrawl.store.base import (
+from recrawl.store.opening import open_store
+from recrawl.store.postgres import PostgresStore
+from recrawl.store.records import (
     Batch,
     Click,
     Crawl,
@@ -24,14 +26,12 @@ from recrawl.store.base import (
     Price,
     Progress,
     Robots,
-    Settlement,
     Source,
-    Store,
     Version,
+    VisitUpdate,
     packed,
 )
-from recrawl.store.opening import open_store
-from recrawl.store.postgres import PostgresStore
+from recrawl.store.roles import Store
 from recrawl.store.transfer import copy
 
 
@@ -72,7 +72,7 @@ def filled(store: Store, sources: int = 5) -> None:
         version = Version(source=number, at=9.0, digest="d", text="t", diff="")
         events = [Event(at=9.0, body=b"%d" % number)] * 2
         store.commit(
-            Batch(settlements=[Settlement(crawl=crawl, progress=progress, items=items, version=version, events=events)])
+            Batch(updates=[VisitUpdate(crawl=crawl, progress=progress, items=items, version=version, events=events)])
         )
     store.commit(
         Batch(
@@ -119,11 +119,11 @@ def goes_on(store: Store) -> list[int]:
     (added,) = store.add([Source(url="another")])
     item = Item(source=added.id, key=1, title="last", first_seen=99.0)
     crawl = Crawl(source=added.id, at=99.0, outcome="new")
-    settlement = Settlement(
+    update = VisitUpdate(
         crawl=crawl, progress=Progress(source=added.id), items=[item], events=[Event(at=99.0, body=b"")]
     )
-    settlement.version = Version(source=added.id, at=99.0, digest="d")
-    store.commit(Batch(settlements=[settlement]))
+    update.version = Version(source=added.id, at=99.0, digest="d")
+    store.commit(Batch(updates=[update]))
     found = store.items(text="last")[0].id
     store.record_clicks([Click(item=found, at=99.0)])
     return [

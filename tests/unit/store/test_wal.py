@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
+from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, wal
 
 PAGE = 4096
@@ -15,7 +15,7 @@ PAGE = 4096
 def commit(store: SqliteStore, number: int, source: int = 1) -> None:
     progress = Progress(source=source, last=float(number), etag="x" * 200)
     crawl = Crawl(source=source, at=float(number), outcome="unchanged")
-    store.commit(Batch(settlements=[Settlement(progress=progress, crawl=crawl)]))
+    store.commit(Batch(updates=[VisitUpdate(progress=progress, crawl=crawl)]))
 
 
 def test_the_log_of_a_small_store_is_small(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 from lxml import etree
 
 from recrawl.synthweb import documents
-from recrawl.synthweb.documents import Entry, View
+from recrawl.synthweb.documents import PublishedItem, View
 from recrawl.synthweb.laws import Law
 from recrawl.synthweb.world import FILES, SynthSource
 
 MOMENT = 1_700_000_000.25
-ENTRIES = [Entry(9, MOMENT), Entry(8, MOMENT - 3.5)]
+ENTRIES = [PublishedItem(9, MOMENT), PublishedItem(8, MOMENT - 3.5)]
 
 
 def view(kind: str) -> View:

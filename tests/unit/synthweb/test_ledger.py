@@ -1,4 +1,4 @@
-"""The score is what a patient clerk would get, and broken rules are found."""
+"""The score is what a patient bookkeeper would get, and broken rules are found."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.synthweb.ledger import (
-    Access,
+    SeenRequest,
     SourceTruth,
     budget_violations,
+    capture_of,
     delay_violations,
     hold_violations,
     overlaps,
@@ -18,7 +19,6 @@ from recrawl.synthweb.ledger import (
     robots_violations,
     score,
     score_log,
-    tally,
 )
 from recrawl.synthweb.world import Robots
 
@@ -55,19 +55,19 @@ moments = st.lists(st.floats(0, 100), max_size=30).map(sorted)
 @given(moments, moments, st.integers(1, 8))
 def test_value_captured_is_counted_item_by_item(times: list[float], crawls: list[float], window: int) -> None:
     it = truth(times, window)
-    got = tally(it, crawls)
+    got = capture_of(it, crawls)
     value, found, lost = by_hand(it, crawls)
     assert got.captured == pytest.approx(value)
     assert (got.found, got.lost, got.crawls) == (found, lost, len(crawls))
 
 
 def test_the_backlog_of_the_first_visit_counts_nothing() -> None:
-    assert tally(truth([1, 2, 3]), [5.0]).captured == 0
-    assert tally(truth([1, 2, 3, 6]), [5.0, 6.0]).captured == 2.0
+    assert capture_of(truth([1, 2, 3]), [5.0]).captured == 0
+    assert capture_of(truth([1, 2, 3, 6]), [5.0, 6.0]).captured == 2.0
 
 
 def test_items_that_left_the_document_are_lost() -> None:
-    got = tally(truth([1, 2, 3, 4, 5], window=2), [0.0, 5.0])
+    got = capture_of(truth([1, 2, 3, 4, 5], window=2), [0.0, 5.0])
     assert (got.found, got.lost, got.offered) == (2, 3, 10.0)
 
 
@@ -85,11 +85,11 @@ def test_the_total_is_the_sum_and_every_request_is_a_fetch() -> None:
 
 def access(
     start: float, end: float | None = None, path: str = "/s0/rss.xml", source: int | None = 0, status: int = 200, **more
-) -> Access:
+) -> SeenRequest:
     shown = 0 if source is not None and status == 200 else None
     given = {"host": HOST, **more}
     ended = start if end is None else end
-    return Access(start=start, end=ended, path=path, source=source, status=status, shown=shown, **given)
+    return SeenRequest(start=start, end=ended, path=path, source=source, status=status, shown=shown, **given)
 
 
 def test_a_spender_within_the_budget_is_not_accused() -> None:
@@ -126,7 +126,7 @@ def test_two_requests_at_once_are_found() -> None:
 
 
 def test_a_request_still_in_flight_overlaps_everything_after() -> None:
-    pending = Access(start=0, host=HOST, path="/")
+    pending = SeenRequest(start=0, host=HOST, path="/")
     assert overlaps([pending, access(50)])
 
 
@@ -136,7 +136,7 @@ def test_a_hold_broken_is_found() -> None:
     assert hold_violations(log, at_most_s=5.0) == []
 
 
-def robots_log(*answers: tuple[float, int]) -> list[Access]:
+def robots_log(*answers: tuple[float, int]) -> list[SeenRequest]:
     return [access(t, t + 0.1, path="/robots.txt", source=None, status=status) for t, status in answers]
 
 
@@ -162,7 +162,7 @@ def test_robots_rules_broken_are_found(robots: list[tuple[float, int]], path: st
 def test_a_log_survives_its_trip_as_json_lines() -> None:
     import msgspec
 
-    log = [access(1.5, 2.5, fault="drip"), Access(start=3.0, host=HOST, path="/")]
+    log = [access(1.5, 2.5, fault="drip"), SeenRequest(start=3.0, host=HOST, path="/")]
     assert read_log(msgspec.json.Encoder().encode_lines(log)) == log
 
 

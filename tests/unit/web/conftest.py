@@ -10,9 +10,9 @@ from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
-from recrawl.web.safety.gate import Door
+from recrawl.web.safety.access import Access
+from recrawl.web.safety.credentials import Credentials, hashed
 from recrawl.web.safety.hosts import HostList
-from recrawl.web.safety.passwords import Keyhole, hashed
 from visitor import Visitor
 
 PASSWORD, TOKEN = "correct horse battery", "0123456789abcdef-token"
@@ -55,5 +55,5 @@ def program(visitor: Visitor) -> Visitor:
 @pytest.fixture
 def stranger(store: SqliteStore, clock: ManualClock, kept_password: str) -> Visitor:
     """Somebody at a browser who has not logged in where one must."""
-    door = Door(HostList("0.0.0.0"), Keyhole(kept_password, TOKEN))
-    return Visitor(make_app(store, Config(), clock, door=door))
+    access = Access(HostList("0.0.0.0"), Credentials(kept_password, TOKEN))
+    return Visitor(make_app(store, Config(), clock, access=access))

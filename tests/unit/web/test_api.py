@@ -10,9 +10,9 @@ from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.config.loading import replaced
-from recrawl.crawl import budget_note
-from recrawl.crawl.settings_note import leave_settings
-from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source
+from recrawl.crawl import live_budget
+from recrawl.crawl.stored_settings import leave_settings
+from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from recrawl.web.views import prospects
@@ -53,10 +53,10 @@ class TestSources:
         assert (nobody.status, "no crawler runs" in nobody.text) == (409, True)
         store.claim("process 1 here", 0.0)
         assert "takes no other budget" in program.send("PUT", "/api/v1/budget", {"budget": "120/min"}).text
-        budget_note.begin(store, "process 1 here", 1.0)
+        live_budget.begin(store, "process 1 here", 1.0)
         answer = program.send("PUT", "/api/v1/budget", {"budget": "120/min"})
         assert (answer.status, answer.json) == (200, {"budget": 2.0})
-        assert budget_note.read(store).wanted == 2.0  # type: ignore[union-attr]
+        assert live_budget.read(store).wanted == 2.0  # type: ignore[union-attr]
         assert program.get("/api/v1/status").json["budget"] == 2.0
         assert program.send("PUT", "/api/v1/budget", {"budget": "much"}).status == 422
 
@@ -108,7 +108,7 @@ class TestSources:
         assert said in answer.text
 
 
-class TestLooking:
+class TestQueries:
     def test_items_and_search(self, filled: SqliteStore, program: Visitor) -> None:
         items = program.get("/api/v1/items?source=1&limit=3").json["items"]
         assert [item["source"] for item in items] == [1, 1, 1]
@@ -157,7 +157,7 @@ class TestLooking:
         filled.add([Source(url="https://down.example/")])
         crawl = Crawl(source=13, at=NOW, outcome="failed")
         expected = Progress(source=13, failures=1, value=3.0, value_sd=1.0, rate=1e-5, rate_sd=0.0)
-        filled.commit(Batch(settlements=[Settlement(crawl=crawl, progress=expected)]))
+        filled.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=expected)]))
         after = Visitor(make_app(filled, Config(), ManualClock(NOW)), browser=False).get("/api/v1/whatif").json
         assert (after["sources"], after["known"]) == (before["sources"] + 1, before["known"])
         assert after["now"]["inflow"] == pytest.approx(before["now"]["inflow"])

@@ -7,8 +7,8 @@ from typing import Any
 from lxml import etree
 
 from made_up import NOW
-from recrawl.crawl.settling import change_of
-from recrawl.store.base import Batch, Crawl, Progress, Settlement, Source, Version
+from recrawl.crawl.visit_outcome import change_of
+from recrawl.store.records import Batch, Crawl, Progress, Source, Version, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from visitor import Visitor
 
@@ -24,8 +24,8 @@ def change(store: SqliteStore, at: float = NOW - 1.0, diff: str = DIFF) -> int:
     assert source is not None
     version = Version(source=source.id, at=at, digest=f"{at}", diff=diff)
     crawl, progress = Crawl(source=source.id, at=at, outcome="changed"), Progress(source=source.id, last=at)
-    settlement = Settlement(crawl=crawl, progress=progress, items=[change_of(source, version)], version=version)
-    store.commit(Batch(settlements=[settlement]))
+    update = VisitUpdate(crawl=crawl, progress=progress, items=[change_of(source, version)], version=version)
+    store.commit(Batch(updates=[update]))
     return source.id
 
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankers
-from recrawl.crawl.explanation import Circumstances, explain
-from recrawl.crawl.ranking import NOWHERE, Ranking
-from recrawl.store.base import Crawl, Progress, Source
+from recrawl.crawl.explaining.explanation import Circumstances, explain
+from recrawl.crawl.explaining.ranking import NOWHERE, Ranking
+from recrawl.store.records import Crawl, Progress, Source
 from recrawl.web.charts import belief_chart, crawl_chart, history_chart, index_chart, prospect_chart
 from recrawl.web.charts.crawls import legend
 from recrawl.web.charts.frame import Frame, clock_ticks, round_values
@@ -105,6 +105,7 @@ def test_there_is_nothing_to_draw_before_the_first_crawl() -> None:
 
 @given(POSITIVE, POSITIVE, st.floats(0, 1e12), POSITIVE | st.just(math.nan))
 def test_any_beliefs_can_be_drawn(value: float, rate: float, age: float, price: float) -> None:
+    """`well_formed` parses what was drawn."""
     ranker = closed(1e9, value, rate)
     ranker.step_s = 3600.0
     svg = drawn(ranker, 1e9 + age, price)
@@ -114,6 +115,7 @@ def test_any_beliefs_can_be_drawn(value: float, rate: float, age: float, price: 
 
 @given(st.lists(st.tuples(st.floats(0, 2e9), ANY, ANY), max_size=40))
 def test_any_history_can_be_drawn(points: list[tuple[float, float, float]]) -> None:
+    """`well_formed` parses what was drawn."""
     points = sorted(points, key=lambda each: each[0])
     times, values = [p[0] for p in points], [p[1] for p in points]
     for svg in (history_chart("t", times, values), belief_chart("t", times, values, [p[2] for p in points])):

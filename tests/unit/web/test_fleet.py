@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from a_fleet import board, put_up, well
+from a_fleet import fleet_status, put_up, well
 from made_up import NOW
 from recrawl.clock import ManualClock
-from recrawl.cluster.board import BOARD, ShardLine
+from recrawl.cluster.status import STATUS, ShardLine
 from recrawl.config import Config
 from recrawl.errors import StoreError
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web import live
 from recrawl.web.app import make_app
 from recrawl.web.charts import spend_bar
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.live import Hub
 from recrawl.web.views.fleet import MOST_LINES, fleet
 from visitor import Visitor
@@ -41,7 +41,7 @@ class TestThePage:
         assert '<a href="/fleet" aria-current="page">Fleet</a>' in later.get("/fleet").text
 
     def test_it_shows_price_spend_leader_and_every_shard(self, store: SqliteStore, visitor: Visitor) -> None:
-        put_up(store, board(NOW - 1))
+        put_up(store, fleet_status(NOW - 1))
         text = visitor.get("/fleet").text
         for words in ("0.211", "5.89/s", "58.9 % of the budget", "10/s", "coordinator on 10.0.0.11", "epoch 3"):
             assert words in text, words
@@ -51,14 +51,14 @@ class TestThePage:
             assert words in first, words
 
     def test_shards_are_in_the_order_of_their_numbers(self, store: SqliteStore, visitor: Visitor) -> None:
-        put_up(store, board(NOW))
+        put_up(store, fleet_status(NOW))
         names = re.findall(r'<th scope="row">(shard-\d+)<', visitor.get("/fleet").text)
         assert names == ["shard-1", "shard-2", "shard-3", "shard-4", "shard-10"]
 
     def test_silent_and_waiting_shards_stand_out_in_words_signs_and_place(
         self, store: SqliteStore, visitor: Visitor
     ) -> None:
-        put_up(store, board(NOW))
+        put_up(store, fleet_status(NOW))
         text = visitor.get("/fleet").text
         assert "2 of 5 shards need a look" in text
         assert "shard-3 is silent: heard of 21s ago" in text
@@ -70,7 +70,7 @@ class TestThePage:
         assert 'class="troubled"' not in row(text, "shard-10")
 
     def test_what_nobody_has_is_said(self, store: SqliteStore, visitor: Visitor) -> None:
-        put_up(store, board(NOW))
+        put_up(store, fleet_status(NOW))
         text = visitor.get("/fleet").text
         assert "268 of 1,024 buckets are with no shard" in text
 
@@ -81,7 +81,7 @@ class TestThePage:
         assert 'role="alert"' not in text
 
     def test_a_fleet_that_is_down_says_so_and_how_to_start_it(self, store: SqliteStore, visitor: Visitor) -> None:
-        put_up(store, board(NOW - 300), address="10.0.0.11:6379")
+        put_up(store, fleet_status(NOW - 300), address="10.0.0.11:6379")
         text = visitor.get("/fleet").text
         assert "The fleet is down." in text
         assert "5m ago" in text
@@ -116,20 +116,22 @@ class TestThePage:
 
     def test_what_is_written_there_is_shown_as_text(self, store: SqliteStore, visitor: Visitor) -> None:
         evil = "<script>alert(1)</script>\x1b[31m"
-        put_up(store, board(NOW, leader=evil, trouble=evil, shards=[ShardLine(name=evil, state=evil, trouble=evil)]))
+        put_up(
+            store, fleet_status(NOW, leader=evil, trouble=evil, shards=[ShardLine(name=evil, state=evil, trouble=evil)])
+        )
         text = visitor.get("/fleet").text
         assert "<script>alert" not in text
         assert "\x1b" not in text
 
     def test_a_board_nobody_can_read_is_as_none(self, store: SqliteStore, visitor: Visitor) -> None:
-        store.write_note(BOARD, b'{"from": "another version"}')
+        store.write_note(STATUS, b'{"from": "another version"}')
         assert "Nobody ever started" in visitor.get("/fleet").text
         assert visitor.get("/").status == 200
 
     def test_of_very_many_shards_those_in_trouble_are_listed(self, store: SqliteStore, clock: ManualClock) -> None:
         shards = [ShardLine(name=f"shard-{k}", state="silent" if k == 999 else "working") for k in range(1000)]
-        put_up(store, board(NOW, shards=shards))
-        view = fleet(Desk(store, Config(), clock))
+        put_up(store, fleet_status(NOW, shards=shards))
+        view = fleet(Context(store, Config(), clock))
         assert view is not None
         assert len(view.lines) == MOST_LINES
         assert view.lines[0].name == "shard-999"
@@ -148,7 +150,7 @@ class TestThePage:
 
 class TestOtherPages:
     def test_the_overview_knows_that_a_fleet_crawls(self, filled: SqliteStore, visitor: Visitor) -> None:
-        put_up(filled, board(NOW))
+        put_up(filled, fleet_status(NOW))
         text = visitor.get("/").text
         assert "No crawler is at work" not in text
         assert "3 of 5 shards" in text
@@ -158,7 +160,7 @@ class TestOtherPages:
     def test_the_overview_says_when_it_fell_silent(
         self, filled: SqliteStore, visitor: Visitor, clock: ManualClock
     ) -> None:
-        put_up(filled, board(NOW))
+        put_up(filled, fleet_status(NOW))
         visitor.get("/")
         clock.advance(11.0)
         text = visitor.get("/").text
@@ -180,7 +182,7 @@ class TestOtherPages:
         assert "recrawl run" not in text
 
     def test_the_status_names_it(self, store: SqliteStore, program: Visitor) -> None:
-        put_up(store, board(NOW))
+        put_up(store, fleet_status(NOW))
         told = program.get("/api/v1/status").json
         assert told["crawler"] == "a fleet of 5 shards, led by coordinator on 10.0.0.11"
         assert (told["budget"], told["spend"], told["price"]) == (10.0, 5.89, 0.211)
@@ -196,15 +198,15 @@ class TestForPrograms:
     def test_the_whole_board_is_told_and_whether_it_is_up(
         self, store: SqliteStore, program: Visitor, age: float, up: bool
     ) -> None:
-        put_up(store, board(NOW - age))
+        put_up(store, fleet_status(NOW - age))
         told = program.get("/api/v1/fleet").json
-        kept = json.loads(store.note(BOARD) or b"")
+        kept = json.loads(store.note(STATUS) or b"")
         assert told.pop("up") is up
         assert told == kept
 
     def test_metrics_are_told_per_shard(self, store: SqliteStore, program: Visitor) -> None:
         assert "recrawl_fleet" not in program.get("/metrics").text
-        put_up(store, board(NOW))
+        put_up(store, fleet_status(NOW))
         later = Visitor(make_app(store, Config(), ManualClock(NOW)), browser=False)
         text = later.get("/metrics").text
         for line in (
@@ -223,7 +225,7 @@ class TestForPrograms:
         assert 'lag_seconds{shard="shard-3"}' not in text
 
     def test_a_fleet_that_is_down_has_no_figures_that_look_alive(self, store: SqliteStore, program: Visitor) -> None:
-        put_up(store, board(NOW - 60))
+        put_up(store, fleet_status(NOW - 60))
         text = program.get("/metrics").text
         assert "recrawl_fleet_up 0.0" in text.splitlines()
         assert "recrawl_fleet_spend" not in text
@@ -233,11 +235,12 @@ class TestLive:
     def test_a_new_board_is_told_and_so_is_its_absence(
         self, filled: SqliteStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """Each is awaited: an event that is not told ends the test at its time."""
         monkeypatch.setattr(live, "LOOK_S", 0.01)
-        put_up(filled, board(NOW))
+        put_up(filled, fleet_status(NOW))
 
         async def listening() -> None:
-            hub = Hub(Desk(filled, Config(), clock))
+            hub = Hub(Context(filled, Config(), clock))
             events = hub.listen()
 
             async def told() -> None:
@@ -248,7 +251,7 @@ class TestLive:
             waiting = asyncio.create_task(told())
             while not waiting.done():
                 clock.advance(1.0)
-                put_up(filled, board(clock.now()))
+                put_up(filled, fleet_status(clock.now()))
                 await asyncio.wait([waiting], timeout=0.05)
             silent = asyncio.create_task(told())
             while not silent.done():

@@ -9,10 +9,10 @@ import pytest
 from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config
-from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement
+from recrawl.store.records import Batch, Crawl, Item, Progress, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web import live
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.live import FullError, Hub
 
 LONG_S = 120.0
@@ -21,7 +21,7 @@ LONG_S = 120.0
 @pytest.fixture
 def hub(filled: SqliteStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Hub:
     monkeypatch.setattr(live, "LOOK_S", 0.01)
-    return Hub(Desk(filled, Config(), clock))
+    return Hub(Context(filled, Config(), clock))
 
 
 async def until(events: AsyncIterator[str], words: str) -> str:
@@ -35,7 +35,7 @@ def test_what_is_found_is_told(filled: SqliteStore, hub: Hub) -> None:
     def found(key: int) -> None:
         item = Item(source=1, key=key, title="News <b>", link="javascript:x", first_seen=NOW + 1)
         crawl = Crawl(source=1, at=NOW + key, outcome="new", new=1)
-        filled.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=1), items=[item])]))
+        filled.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=1), items=[item])]))
 
     async def listening() -> list[str]:
         told: list[str] = []

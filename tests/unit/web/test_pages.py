@@ -9,13 +9,13 @@ import pytest
 from made_up import NOW
 from recrawl.clock import ManualClock
 from recrawl.config import Config, Fetching, SourceOptions, TagSettings
-from recrawl.crawl import budget_note
-from recrawl.crawl.settings_note import leave_settings
-from recrawl.store.base import Batch, Crawl, Item, Progress, Settlement, Source
+from recrawl.crawl import live_budget
+from recrawl.crawl.stored_settings import leave_settings
+from recrawl.store.records import Batch, Crawl, Item, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
-from recrawl.web.desk import Desk
-from recrawl.web.views.hindsight import rules
+from recrawl.web.context import Context
+from recrawl.web.views.history_replay import rules
 from recrawl.wiring import make_policy
 from visitor import Visitor
 
@@ -97,7 +97,7 @@ class TestOverview:
         (added,) = store.add([Source(url="https://me:secret@a.example/feed", title="A")])
         crawl = Crawl(source=added.id, at=NOW - 1.0, outcome="new")
         progress = Progress(source=added.id, last=NOW - 1.0, visits=1)
-        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress)]))
+        store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress)]))
         text = visitor.get("/").text
         assert "a.example</th>" in text
         assert "secret" not in text
@@ -253,10 +253,10 @@ class TestBudget:
         assert "from now on</button>" not in visitor.get("/whatif?budget=120/min").text
         assert "no crawler runs" in visitor.form("/budget", {"budget": "120/min"}).text
         filled.claim("process 1 here", NOW)
-        budget_note.begin(filled, "process 1 here", 1.0)
+        live_budget.begin(filled, "process 1 here", 1.0)
         assert "Crawl at 120/min from now on</button>" in visitor.get("/whatif?budget=120/min").text
         assert visitor.form("/budget", {"budget": "120/min"}).header("location") == "/whatif?done=budget"
-        assert budget_note.read(filled).wanted == 2.0  # type: ignore[union-attr]
+        assert live_budget.read(filled).wanted == 2.0  # type: ignore[union-attr]
         assert visitor.form("/budget", {"budget": "much"}).status == 422
 
 
@@ -271,9 +271,7 @@ class TestItems:
         ]
         for item in items:
             crawl = Crawl(source=item.source, at=item.first_seen, outcome="new")
-            store.commit(
-                Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=item.source), items=[item])])
-            )
+            store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=item.source), items=[item])]))
         text = visitor.get("/items").text
         places = [text.index(item.title) for item in (items[1], items[0], items[2])]
         assert places == sorted(places)
@@ -285,7 +283,7 @@ class TestItems:
         (added,) = store.add([Source(url="https://a.example/", tags=("dear",))])
         item = Item(source=added.id, key=1, title="A", link="https://a.example/1", first_seen=NOW - 2 * 3600.0)
         crawl = Crawl(source=added.id, at=item.first_seen, outcome="new")
-        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=Progress(source=added.id), items=[item])]))
+        store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=added.id), items=[item])]))
         assert visitor.get("/api/v1/items").json["items"][0]["worth"] == pytest.approx(4.0)
         assert visitor.get("/api/v1/sources").json["sources"][0]["importance"] == 8.0
 
@@ -350,18 +348,18 @@ class TestWhatIf:
     def test_the_replay_runs_the_policy_that_runs_live(self, filled: SqliteStore, clock: ManualClock) -> None:
         live = Config(half_life="3h", cold_start=0.25, objective="discovery")
         leave_settings(filled, live)
-        desk = Desk(filled, Config(), clock)
-        ran, made = rules(desk)["recrawl"], make_policy(live)
+        context = Context(filled, Config(), clock)
+        ran, made = rules(context)["recrawl"], make_policy(live)
         for name in ("objective", "half_life", "cold_start"):
             assert getattr(ran, name) == getattr(made, name), name
         assert type(ran) is type(made)
         leave_settings(filled, Config(policy="miniflux"))
-        desk.cached.forget()
-        assert set(rules(desk)) == {"miniflux", "round robin"}
+        context.cached.forget()
+        assert set(rules(context)) == {"miniflux", "round robin"}
 
     def test_a_replay_needs_history(self, store: SqliteStore, visitor: Visitor) -> None:
         store.add([Source(url="https://a.example/")])
         crawl = Crawl(source=1, at=NOW - 5, outcome="first")
         progress = Progress(source=1, last=NOW - 5, value=1.0, rate=1e-5)
-        store.commit(Batch(settlements=[Settlement(crawl=crawl, progress=progress)]))
+        store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress)]))
         assert "too little history" in visitor.form("/whatif", {"budget": "60/day"}).text

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from recrawl.clock import SystemClock
 from recrawl.config import Config, Fetching, Politeness, SourceOptions
-from recrawl.crawl.preview import Preview
-from recrawl.store.base import Source
+from recrawl.crawl.catalogue.preview import Preview
+from recrawl.store.records import Source
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from recrawl.web.pages import preview

@@ -7,11 +7,11 @@ import pytest
 from starlette.datastructures import Headers
 
 from recrawl.errors import ConfigError, ParameterError
-from recrawl.web.safety.bodies import BodyError, form_fields
+from recrawl.web.safety.access import make_access
+from recrawl.web.safety.credentials import Credentials, hashed, matches, read_file, write_file
 from recrawl.web.safety.hosts import HostList
-from recrawl.web.safety.opening import make_door
-from recrawl.web.safety.passwords import Keyhole, hashed, matches, read_file, write_file
 from recrawl.web.safety.proxies import Proxies
+from recrawl.web.safety.request_bodies import BodyError, form_fields
 from recrawl.web.safety.sessions import Sessions, cookie_in, set_cookie
 from recrawl.web.safety.throttle import Throttle
 
@@ -62,36 +62,36 @@ class TestPasswords:
             read_file(file)
 
     def test_a_token_opens_as_well(self) -> None:
-        keyhole = Keyhole(token="0123456789abcdef")
-        assert keyhole.locked
-        assert keyhole.takes("0123456789abcdef")
-        assert not keyhole.takes("0123456789abcdeg")
-        assert not Keyhole().takes("")
+        credentials = Credentials(token="0123456789abcdef")
+        assert credentials.locked
+        assert credentials.takes("0123456789abcdef")
+        assert not credentials.takes("0123456789abcdeg")
+        assert not Credentials().takes("")
 
     def test_a_short_token_is_refused(self) -> None:
         with pytest.raises(ParameterError, match="at least 16"):
-            Keyhole(token="short")
+            Credentials(token="short")
 
 
 class TestDoor:
     def test_loopback_needs_nothing(self, tmp_path: Path) -> None:
-        assert not make_door("127.0.0.1", str(tmp_path / "a.db"), {}).keyhole.locked
+        assert not make_access("127.0.0.1", str(tmp_path / "a.db"), {}).credentials.locked
 
     @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org"])
     def test_any_other_address_needs_a_password(self, tmp_path: Path, host: str) -> None:
         store = str(tmp_path / "a.db")
         with pytest.raises(ConfigError, match="set a password first"):
-            make_door(host, store, {})
-        assert make_door(host, store, {"RECRAWL_PASSWORD": "correct horse"}).keyhole.locked
-        assert make_door(host, store, {"RECRAWL_TOKEN": "0123456789abcdef"}).keyhole.locked
+            make_access(host, store, {})
+        assert make_access(host, store, {"RECRAWL_PASSWORD": "correct horse"}).credentials.locked
+        assert make_access(host, store, {"RECRAWL_TOKEN": "0123456789abcdef"}).credentials.locked
 
     def test_a_password_beside_the_store_is_found(self, tmp_path: Path) -> None:
         write_file(tmp_path / "a.db.password", "correct horse")
-        assert make_door("0.0.0.0", str(tmp_path / "a.db"), {}).keyhole.takes("correct horse")
+        assert make_access("0.0.0.0", str(tmp_path / "a.db"), {}).credentials.takes("correct horse")
 
     def test_a_named_file_must_be_there(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="cannot be read"):
-            make_door("127.0.0.1", "a.db", {}, file=tmp_path / "none")
+            make_access("127.0.0.1", "a.db", {}, file=tmp_path / "none")
 
 
 class TestSessions:

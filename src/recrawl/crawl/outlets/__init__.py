@@ -5,11 +5,11 @@ cursor in the store. A cursor moves after a delivery, so a crash repeats events 
 make repeats harmless. A dead outlet delays neither crawling nor the other outlets.
 """
 
+from recrawl.crawl.outlets.all_outlets import EventStore, Outlets
 from recrawl.crawl.outlets.base import NotDeliveredError, Outlet, OutletClosedError, RefusedError
 from recrawl.crawl.outlets.command import CommandOutlet
-from recrawl.crawl.outlets.delivery import EventStore, Outlets
+from recrawl.crawl.outlets.delivery import OutletStatus
 from recrawl.crawl.outlets.file import FileOutlet
-from recrawl.crawl.outlets.lane import Standing
 from recrawl.crawl.outlets.webhook import WebhookOutlet
 
 __all__ = [
@@ -19,8 +19,8 @@ __all__ = [
     "NotDeliveredError",
     "Outlet",
     "OutletClosedError",
+    "OutletStatus",
     "Outlets",
     "RefusedError",
-    "Standing",
     "WebhookOutlet",
 ]

@@ -1,6 +1,6 @@
 """The contract between what hands events on (`delivery`) and where they go.
 
-An outlet tries once and says what happened; waiting, trying again, skipping and remembering are `lane`'s business.
+An outlet tries once and says what happened; waiting, trying again, skipping and remembering are `delivery`'s business.
 
 ::
 
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from recrawl.errors import RecrawlError
-from recrawl.store.base import Event
+from recrawl.store.records import Event
 
 BATCH = 100
 """The most events in one delivery."""

@@ -20,7 +20,7 @@ from recrawl.crawl.events import heading
 from recrawl.crawl.outlets.base import RefusedError
 from recrawl.errors import ParameterError
 from recrawl.redaction import program
-from recrawl.store.base import Event
+from recrawl.store.records import Event
 
 TRIES = 3
 TIMEOUT_S = 60.0

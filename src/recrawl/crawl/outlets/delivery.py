@@ -1,170 +1,261 @@
-"""All outlets together: started, woken after each commit, drained at the end."""
+"""One outlet's way through the events: read from its cursor, deliver, move the cursor, wait, try again."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from functools import partial
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
-from typing import Protocol, TypeVar
+from typing import NamedTuple
 
-import msgspec
+import structlog
 
 from recrawl.clock import Clock
-from recrawl.crawl.outlets.base import Outlet
-from recrawl.crawl.outlets.lane import Lane, Refusals, Standing
-from recrawl.errors import ParameterError
-from recrawl.store.base import Event
+from recrawl.crawl.events import heading
+from recrawl.crawl.outlets.base import NotDeliveredError, Outlet, OutletClosedError, RefusedError
+from recrawl.errors import StoreError
+from recrawl.logs import fault
+from recrawl.redaction import message_of, only_host
+from recrawl.store.records import Event
 
-Result = TypeVar("Result")
-
-
-class EventStore(Protocol):
-    """What is needed of a store."""
-
-    def events(self, after: int, limit: int = 1000) -> list[Event]:
-        """Those with a larger `seq`, in order."""
-        ...
-
-    def cursor(self, outlet: str) -> int:
-        """The last `seq` an outlet has delivered; for one never heard of, the last there is now."""
-        ...
-
-    def advance(self, outlet: str, seq: int) -> None:
-        """An outlet has delivered everything up to here."""
-        ...
-
-    def note(self, name: str) -> bytes | None:
-        """What is kept under a name."""
-        ...
-
-    def write_note(self, name: str, text: bytes | None) -> None:
-        """Keep something small under a name; None forgets it."""
-        ...
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 300.0
+"""Between tries: doubled from the first to the longest, each shortened by up to a half at random."""
+LONGEST_ASKED_S = 3600.0
+"""A receiver that asks for a longer wait is asked again after this one."""
+MOST_BYTES = 1_000_000
+"""Of events in one delivery; a single larger one goes alone."""
 
 
-class Outlets:
-    """Hands on what was committed, each outlet at its own pace.
-
-    `open` before the first commit, then `run` as a task, `notify` after each commit, `drain` at the end.
+class OutletStatus(NamedTuple):
+    """How an outlet is doing.
 
     Parameters
-        outlets: each name once
-        clock: for waits between tries
-        executor: where the store is called, never on the event loop; None for the loop's own
+        position: `seq` of the last event delivered or passed over
+        delivered, skipped: events since the start
+        failures: tries in a row that failed
+        error: why the last one did, or nothing
+        caught_up: nothing was left to deliver when it last looked
+        closed: it will deliver nothing more in this run
+    """
+
+    name: str
+    position: int
+    delivered: int
+    skipped: int
+    failures: int
+    error: str
+    caught_up: bool
+    closed: bool
+
+
+class Refusals(NamedTuple):
+    """How often a single event was refused so far: kept over restarts, so that short runs get past it too."""
+
+    seq: int = 0
+    times: int = 0
+
+
+class Delivery:
+    """Hands events on to one outlet until told to end.
+
+    The end hastens nothing: a wait that lasts longer than the end does is not begun or broken off, a delivery that
+    fails then is neither repeated nor counted, and what is left stays in the store for the next run.
+
+    Parameters
+        read: the store's events after a `seq`, at most so many; may raise StoreError
+        record: the store's `advance` for this outlet; may raise StoreError
+        remember: keeps how often an event was refused; may raise StoreError
         random: spreads the tries of many
     """
 
     def __init__(
         self,
-        store: EventStore,
-        outlets: Sequence[Outlet],
+        outlet: Outlet,
+        read: Callable[[int, int], Awaitable[list[Event]]],
+        record: Callable[[int], Awaitable[None]],
+        remember: Callable[[Refusals], Awaitable[None]],
         clock: Clock,
-        executor: Executor | None = None,
-        random: Random | None = None,
+        random: Random,
     ) -> None:
-        names = [outlet.name for outlet in outlets]
-        for place, name in enumerate(names):
-            if name in names[:place]:
-                raise ParameterError("outlets", "different places", name, (place,))
-        self._store, self._executor = store, executor
-        random = random or Random()
-        self._lanes = [self._lane(each, clock, random) for each in outlets]
-        self._tasks: list[asyncio.Task[None]] = []
-        self._opened = False
+        self.outlet = outlet
+        self._read, self._record, self._remember = read, record, remember
+        self._clock, self._random = clock, random
+        self._news, self._ending = asyncio.Event(), asyncio.Event()
+        self._patience_s = 0.0
+        self._size = outlet.batch
+        self._position = self._recorded = 0
+        self._delivered = self._skipped = self._failures = 0
+        self._refusals = Refusals()
+        self._error, self._caught_up, self._closed = "", False, False
+        self._log = structlog.get_logger("recrawl").bind(outlet=only_host(outlet.name))
 
-    async def open(self) -> None:
-        """Find where each outlet is; one never heard of gets what is committed from now on."""
-        for lane in self._lanes:
-            position = await self._call(partial(self._store.cursor, lane.outlet.name))
-            refusals = await self._call(partial(self._store.note, _refusals_of(lane.outlet)))
-            await lane.begin(position, _refusals_in(refusals))
-        self._opened = True
-
-    async def run(self) -> None:
-        """Deliver until drained, or cancelled; returns when no outlet is left."""
-        await self._start()
-        try:
-            if self._tasks:
-                await asyncio.wait(self._tasks)
-        finally:
-            await self._stop()
-
-    def notify(self) -> None:
-        """Something was committed."""
-        for lane in self._lanes:
-            lane.wake()
-
-    async def drain(self, timeout_s: float, *, renewed: bool = False) -> list[Standing]:
-        """Deliver what there is, for so long at most, and end; how each outlet stands then.
-
-        With `renewed`, the time starts again whenever something was delivered. An outlet that fails now is not waited
-        for: what it has not delivered waits in the store for the next run, and no try at the end counts against it.
-        """
-        await self._start()
-        for lane in self._lanes:
-            lane.end(timeout_s)
-        left, moved = set(self._tasks), True
-        while left and moved:
-            before = self._positions()
-            _, left = await asyncio.wait(left, timeout=timeout_s)
-            moved = renewed and self._positions() != before
-        await self._stop()
-        return self.standing()
-
-    def _positions(self) -> list[int]:
-        return [each.position for each in self.standing()]
-
-    def standing(self) -> list[Standing]:
-        """How each outlet is doing."""
-        return [lane.standing for lane in self._lanes]
-
-    async def _start(self) -> None:
-        if not self._opened:
-            await self.open()
-        if not self._tasks:
-            self._tasks = [asyncio.create_task(lane.run(), name=lane.outlet.name) for lane in self._lanes]
-
-    async def _stop(self) -> None:
-        """End what still runs, and let faults of the program be seen."""
-        for task in self._tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*self._tasks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
-
-    async def _read(self, after: int, limit: int) -> list[Event]:
-        return await self._call(partial(self._store.events, after, limit))
-
-    def _lane(self, outlet: Outlet, clock: Clock, random: Random) -> Lane:
-        return Lane(
-            outlet,
-            self._read,
-            lambda seq: self._call(partial(self._store.advance, outlet.name, seq)),
-            lambda refusals: self._call(partial(self._store.write_note, _refusals_of(outlet), _written(refusals))),
-            clock,
-            random,
+    @property
+    def standing(self) -> OutletStatus:
+        """How it is doing."""
+        return OutletStatus(
+            self.outlet.name,
+            self._position,
+            self._delivered,
+            self._skipped,
+            self._failures,
+            self._error,
+            self._caught_up,
+            self._closed,
         )
 
-    def _call(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
-        return asyncio.get_running_loop().run_in_executor(self._executor, work)
+    async def begin(self, position: int, refusals: Refusals) -> None:
+        """Start behind this `seq`, and say so in the store: what is committed from now on is owed to this outlet."""
+        self._position, self._refusals = position, refusals
+        await self._record(position)
+        self._recorded = position
+
+    def wake(self) -> None:
+        """There may be something to deliver."""
+        self._news.set()
+
+    def end(self, within_s: float) -> None:
+        """Deliver what there is, and return; of a wait under way, only one that is over within this time is kept."""
+        self._patience_s = within_s
+        self._ending.set()
+        self._news.set()
+
+    async def run(self) -> None:
+        """Deliver until the end, or until the outlet is closed."""
+        try:
+            while not self._closed:
+                self._news.clear()
+                if await self._step():
+                    continue
+                if self._ending.is_set():
+                    break
+                await self._news.wait()
+        finally:
+            await self.outlet.close()
+
+    async def _step(self) -> bool:
+        """One delivery; whether there may be more to do at once."""
+        try:
+            events = _fitting(await self._read(self._position, self._size))
+        except StoreError as error:
+            return await self._later(NotDeliveredError(str(error)))
+        self._caught_up = not events
+        if not events:
+            await self._note_position()
+            return False
+        try:
+            await self.outlet.deliver(events)
+        except OutletClosedError as error:
+            self._close(error)
+        except RefusedError as error:
+            return await self._refused(events, error)
+        except NotDeliveredError as error:
+            return await self._later(error)
+        except Exception as error:  # a fault of one outlet stops neither the crawl nor the others
+            self._log.error("delivery failed", **fault(error))
+            return await self._later(NotDeliveredError(f"unexpected: {message_of(error)}"))
+        else:
+            await self._arrived(events)
+        return True
+
+    async def _arrived(self, events: list[Event]) -> None:
+        if self._failures:
+            self._log.info("delivers again")
+        self._delivered += len(events)
+        self._size = min(2 * self._size, self.outlet.batch)
+        await self._passed(events[-1].seq)
+
+    async def _passed(self, seq: int) -> None:
+        self._position = seq
+        self._failures, self._error = 0, ""
+        if self._refusals.times:
+            await self._count(Refusals())
+        await self._note_position()
+
+    async def _note_position(self) -> None:
+        """Write the position down; where that fails, the next time covers it, and a crash repeats a little more."""
+        if self._recorded == self._position:
+            return
+        try:
+            await self._record(self._position)
+            self._recorded = self._position
+        except StoreError as error:
+            self._error = str(error)
+            self._log.warning("what was delivered could not be noted", reason=str(error))
+
+    async def _count(self, refusals: Refusals) -> None:
+        """Remember them; where the store cannot, this run does."""
+        self._refusals = refusals
+        with suppress(StoreError):
+            await self._remember(refusals)
+
+    async def _later(self, error: NotDeliveredError) -> bool:
+        """Wait, and try the same again; at the end there is no waiting, and the events are left for the next run."""
+        if not self._ending.is_set():
+            self._note(error)
+            if await self._paused(error.retry_after_s):
+                return True
+        self._close(error)
+        return True
+
+    async def _refused(self, events: list[Event], error: RefusedError) -> bool:
+        """Find the one that is refused, by halves, and after some tries, none of them made at the end, pass over it."""
+        if len(events) > 1:
+            self._size = len(events) // 2
+            return True
+        if self._ending.is_set():
+            return await self._later(error)
+        seq = events[0].seq
+        await self._count(Refusals(seq, 1 + (self._refusals.times if self._refusals.seq == seq else 0)))
+        if self._refusals.times < error.tries:
+            return await self._later(error)
+        self._log.warning("an event is passed over", id=_id(events[0]), tries=error.tries, reason=str(error))
+        self._skipped += 1
+        await self._passed(seq)
+        return True
+
+    def _note(self, error: NotDeliveredError) -> None:
+        self._failures += 1
+        self._error = str(error)
+        if self._failures & (self._failures - 1) == 0:  # the 1st, 2nd, 4th, 8th … in a row
+            self._log.warning("not delivered, will be tried again", reason=str(error), failures=self._failures)
+
+    def _close(self, error: NotDeliveredError) -> None:
+        self._error, self._closed = str(error), True
+        self._log.warning("stopped; what is left waits in the store", reason=str(error))
+
+    async def _paused(self, asked_s: float | None) -> bool:
+        """Back off, or as long as asked to; False if the end came first and does not last as long."""
+        longest = min(FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 30), LONGEST_WAIT_S)
+        wait_s = longest * (1.0 - 0.5 * self._random.random())
+        if asked_s is not None:
+            wait_s = max(wait_s, min(asked_s, LONGEST_ASKED_S))
+        over = self._clock.now() + wait_s
+        waiting, ending = (
+            asyncio.ensure_future(self._clock.sleep(wait_s)),
+            asyncio.ensure_future(self._ending.wait()),
+        )
+        try:
+            await asyncio.wait((waiting, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done() and over - self._clock.now() <= self._patience_s:
+                await waiting
+            return waiting.done()
+        finally:
+            waiting.cancel()
+            ending.cancel()
 
 
-def _refusals_of(outlet: Outlet) -> str:
-    """The name they are kept under."""
-    return f"refused:{outlet.name}"
+def _fitting(events: list[Event]) -> list[Event]:
+    """As many from the start as fit into one delivery, at least one."""
+    total = 0
+    for place, event in enumerate(events):
+        total += len(event.body)
+        if total > MOST_BYTES and place > 0:
+            return events[:place]
+    return events
 
 
-def _written(refusals: Refusals) -> bytes | None:
-    return msgspec.json.encode(refusals) if refusals.times else None
-
-
-def _refusals_in(note: bytes | None) -> Refusals:
-    """As they were kept; none, if that cannot be read."""
-    if note is None:
-        return Refusals()
+def _id(event: Event) -> str:
     try:
-        return msgspec.json.decode(note, type=Refusals)
-    except msgspec.MsgspecError:
-        return Refusals()
+        return heading(event).id
+    except ValueError:
+        return f"event {event.seq}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recrawl.crawl.outlets.base import BATCH, NotDeliveredError, OutletClosedError
 from recrawl.errors import OutputError
-from recrawl.store.base import Event
+from recrawl.store.records import Event
 
 STDOUT = "-"
 

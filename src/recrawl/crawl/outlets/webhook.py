@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from recrawl.clock import Clock
+from recrawl.crawl.fetching.retry_after import retry_after_s
 from recrawl.crawl.outlets.base import BATCH, NotDeliveredError, RefusedError
-from recrawl.crawl.politeness import retry_after_s
 from recrawl.errors import ParameterError
 from recrawl.redaction import only_host, without_credentials
-from recrawl.store.base import Event
+from recrawl.store.records import Event
 
 TRIES = 5
 REFUSALS = frozenset({400, 413, 415, 422})

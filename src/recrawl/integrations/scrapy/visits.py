@@ -2,25 +2,28 @@
 
 A visit travels in the `meta` of its request, and so into every copy that redirects and retries make of it. Nobody but
 these requests holds it: when the last of them is gone, so is the visit, and its scheduler knows that it was lost,
-whatever became of it.
+whatever became of it. Its requests beyond the first are paid for apart, redirects and robots.txt among them.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
+from scrapy import Request
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.httpobj import urlparse_cached
 
 from recrawl.arguments import flag, moment, several, whole
-from recrawl.crawl.findings import UnreadableError
-from recrawl.crawl.pages import read_page
+from recrawl.crawl.reading.findings import UnreadableError
+from recrawl.crawl.reading.pages import read_page
 from recrawl.errors import ParameterError
+from recrawl.scheduler import Scheduler
 
 VISIT = "recrawl_visit"
 TIMES = "a list of times, each in Unix seconds or a datetime"
@@ -37,7 +40,7 @@ class Observation:
 
 
 class Visit:
-    """Of one source, from the moment it is due until it is settled.
+    """Of one source, from the moment it is due until it has ended.
 
     Parameters
         key: of the source
@@ -135,3 +138,45 @@ def digest_of(response: Response, raw: bool = False) -> str:
         except UnreadableError:
             pass
     return blake2b(response.body, digest_size=16).hexdigest()
+
+
+class Payments:
+    """Redirects, retries and robots.txt are paid for like every request, in the order they came."""
+
+    def __init__(self, recrawl: Scheduler, obeys_robots: bool) -> None:
+        self._recrawl, self._obeys_robots = recrawl, obeys_robots
+        self._robots_paid: set[str] = set()
+        self.waiting: deque[Request] = deque()
+
+    def robots_cost(self, request: Request) -> float:
+        """What is to be paid for robots.txt, which Scrapy fetches with the first request to a host."""
+        host = urlparse_cached(request).netloc
+        if not self._obeys_robots or request.meta.get("dont_obey_robotstxt") or host in self._robots_paid:
+            return 0.0
+        self._robots_paid.add(host)
+        return 1.0
+
+    def pay(self, request: Request) -> Request | None:
+        """The request if it is paid for; if not, it waits until it can be."""
+        visit = cast(Visit, request.meta[VISIT])
+        first = bool(self.waiting) and self.waiting[0] is request
+        if visit.owed and not self._recrawl.spend(visit.owed):
+            if not first:
+                self.waiting.append(request)
+            return None
+        if first:
+            self.waiting.popleft()
+        visit.owed, visit.paid = 0.0, True
+        return request
+
+    def pay_in_turn(self, request: Request) -> bool:
+        """Whether it is paid for at once: those that wait go first."""
+        if not self.waiting:
+            return self.pay(request) is not None
+        if request not in self.waiting:
+            self.waiting.append(request)
+        return False
+
+    def wait_s(self) -> float:
+        """Seconds until the first of those that wait can be paid for."""
+        return self._recrawl.wait_s(cast(Visit, self.waiting[0].meta[VISIT]).owed)

@@ -12,17 +12,17 @@ import numpy as np
 
 from recrawl.papers.allerton2019 import sweeps
 from recrawl.papers.allerton2019.lab import Lab, bound_at, interval
-from recrawl.papers.progress import Progress, silent
 from recrawl.papers.reproduction import Reproduction
 from recrawl.papers.results import Result, compare
 from recrawl.report import Column, Section, Table
+from recrawl.report.progress import ProgressCallback, silent
 from recrawl.report.tables import Cell
 from recrawl.sim.metrics import interval95
 
 TITLE = "A learning algorithm for the Whittle index policy for scheduling web crawlers (Allerton 2019)"
 
 
-def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
     """Reproduce the paper; `quick` does fewer and shorter runs."""
     lab = Lab(quick, seed, progress)
     best, second = _arms_by_inflow(lab)

@@ -10,10 +10,10 @@ import numpy as np
 import recrawl
 from recrawl import policies
 from recrawl.papers.allerton2019.runs import LearnerRuns, run_many
-from recrawl.papers.progress import Progress
 from recrawl.papers.tcns2018.setting import table_one
 from recrawl.policies.lspe import Lspe
 from recrawl.records import Sources
+from recrawl.report.progress import ProgressCallback
 from recrawl.report.tables import Cell
 from recrawl.sim.metrics import interval95
 
@@ -45,7 +45,7 @@ class Lab:
 
     quick: bool
     seed: int
-    progress: Progress
+    progress: ProgressCallback
     sources: Sources = field(default_factory=table_one)
     kept: dict[str, LearnerRuns] = field(default_factory=dict)
 

@@ -26,15 +26,15 @@ from recrawl.papers.icc2021.setting import (
     Length,
     lines,
 )
-from recrawl.papers.progress import Progress, silent
 from recrawl.papers.reproduction import Reproduction
 from recrawl.papers.results import Result, compare
+from recrawl.report.progress import ProgressCallback, silent
 from recrawl.sim.metrics import interval95, moving_average, running_average
 
 TITLE = "Deep Reinforcement Learning for Web Crawling (ICC 2021)"
 
 
-def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
     """Reproduce the paper; `quick` does fewer and shorter runs."""
     length = QUICK if quick else FULL
     curves = all_runs(length, seed, progress)

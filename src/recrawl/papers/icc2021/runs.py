@@ -12,8 +12,8 @@ from recrawl import policies
 from recrawl.papers.expected_rewards import Audited
 from recrawl.papers.icc2021.setting import DEEP, EXAMPLES, VARIANTS, Length, lines
 from recrawl.papers.parallel import side_by_side
-from recrawl.papers.progress import Progress
 from recrawl.records import FloatArray
+from recrawl.report.progress import ProgressCallback
 from recrawl.sim.result import SimulationResult
 
 
@@ -66,7 +66,7 @@ def _outcome(found: SimulationResult, task: Task) -> Outcome:
     return Outcome(found.rewards[0], np.empty(0), EXAMPLES[task.example].never_visited(found.crawls))
 
 
-def all_runs(length: Length, seed: int, progress: Progress) -> dict[tuple[str, str], Curves]:
+def all_runs(length: Length, seed: int, progress: ProgressCallback) -> dict[tuple[str, str], Curves]:
     """Every curve, by example and policy; variants of the deep learner under "variant: …"."""
     tasks = {}
     for example in EXAMPLES:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recrawl.papers.progress import Progress, silent
 from recrawl.papers.reproduction import Reproduction
 from recrawl.papers.results import Result
 from recrawl.papers.tcns2018 import deterministic, stochastic, theory
+from recrawl.report.progress import ProgressCallback, silent
 
 TITLE = "Whittle Index Policy for Crawling Ephemeral Content (IEEE TCNS 2018)"
 LEAD = (
@@ -22,7 +22,7 @@ LEAD = (
 )
 
 
-def reproduce(quick: bool = False, seed: int = 0, progress: Progress = silent) -> Reproduction:
+def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
     """Reproduce the paper; `quick` does a tenth of the runs."""
     fixed, fixed_sections = deterministic.findings(progress)
     random, random_sections = stochastic.findings(quick, seed, progress)

@@ -6,13 +6,13 @@ import numpy as np
 
 import recrawl
 from recrawl import policies
-from recrawl.papers.progress import Progress
 from recrawl.papers.results import Result, compare
 from recrawl.papers.tcns2018 import pictures
 from recrawl.papers.tcns2018.setting import DETERMINISTIC_STEPS, table_one
 from recrawl.papers.tcns2018.walk import relaxed_by_index, rewards_from
 from recrawl.records import Sources
 from recrawl.report import Column, Section, Table, Text
+from recrawl.report.progress import ProgressCallback
 from recrawl.sim.result import SimulationResult
 
 PUBLISHED_WHITTLE = {1: "260.30", 2: None, 3: None}
@@ -25,7 +25,7 @@ FITTED = (
 )
 
 
-def findings(progress: Progress) -> tuple[list[Result], list[Section]]:
+def findings(progress: ProgressCallback) -> tuple[list[Result], list[Section]]:
     """Every deterministic number and the sections that show them."""
     progress(WORK, 0.0)
     sources = table_one()

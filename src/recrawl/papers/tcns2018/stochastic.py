@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import recrawl
 from recrawl import policies
 from recrawl.kernels.stochastic_index import StochasticIndex
-from recrawl.papers.progress import Progress
 from recrawl.papers.results import Result, compare
 from recrawl.papers.tcns2018 import pictures
 from recrawl.papers.tcns2018.setting import STOCHASTIC_STEPS, table_one
@@ -20,6 +19,7 @@ from recrawl.papers.tcns2018.variant import published_protocol
 from recrawl.policies.contract import Policy
 from recrawl.records import Sources
 from recrawl.report import Column, Figure, Section, Table, Text
+from recrawl.report.progress import ProgressCallback
 from recrawl.sim.metrics import interval95
 from recrawl.sim.noise import Noise, sample_inflow
 from recrawl.sim.result import SimulationResult
@@ -85,7 +85,7 @@ def contenders(tables: Sequence[StochasticIndex]) -> dict[str, Policy]:
     return dict(zip(NAMES, [*made[:2], policies.make("greedy"), policies.make("round_robin"), made[2]], strict=True))
 
 
-def findings(quick: bool, seed: int, progress: Progress) -> tuple[list[Result], list[Section]]:
+def findings(quick: bool, seed: int, progress: ProgressCallback) -> tuple[list[Result], list[Section]]:
     """Every number of the random model and the sections that show them."""
     sources, count = table_one(), QUICK_RUNS if quick else FULL_RUNS
     results: list[Result] = []
@@ -106,7 +106,7 @@ def findings(quick: bool, seed: int, progress: Progress) -> tuple[list[Result], 
 
 
 def _simulate(
-    sources: Sources, setting: Setting, made: Mapping[str, Policy], count: int, seed: int, progress: Progress
+    sources: Sources, setting: Setting, made: Mapping[str, Policy], count: int, seed: int, progress: ProgressCallback
 ) -> dict[str, SimulationResult]:
     found = {}
     for done, (name, policy) in enumerate(made.items()):
@@ -182,7 +182,7 @@ def _talk_m1(found: Mapping[str, SimulationResult]) -> list[Result]:
     ]
 
 
-def _talk_m2(sources: Sources, count: int, seed: int, progress: Progress) -> tuple[list[Result], Figure]:
+def _talk_m2(sources: Sources, count: int, seed: int, progress: ProgressCallback) -> tuple[list[Result], Figure]:
     """M = 2, Poisson arrivals: only a figure was published."""
     title = "two crawls per slot"
     out, first = [], None

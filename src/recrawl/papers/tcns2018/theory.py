@@ -6,13 +6,13 @@ import numpy as np
 
 import recrawl
 from recrawl.papers import stochastic_report
-from recrawl.papers.progress import Progress
 from recrawl.papers.results import Result, compare
 from recrawl.papers.tcns2018 import pictures
 from recrawl.papers.tcns2018.setting import table_one
 from recrawl.papers.tcns2018.walk import index_as_printed, rewards_from
 from recrawl.records import FloatArray, Sources
 from recrawl.report import Badge, Column, Section, Table, Text
+from recrawl.report.progress import ProgressCallback
 
 CATALOGUE_SIZES = (10, 20, 50, 100, 200, 500, 1000)
 SHARES = (0.6, 1.1)
@@ -42,7 +42,7 @@ def lost(sources: Sources, policy: str, budget: int, steps: int) -> float:
     return 1.0 - run.mean_between(WARM_UP, WARM_UP + steps) / recrawl.relaxed_bound(sources, budget).value
 
 
-def asymptotics(quick: bool, seed: int, progress: Progress) -> Section:
+def asymptotics(quick: bool, seed: int, progress: ProgressCallback) -> Section:
     """Index reward against the dual bound as sources and budget grow together."""
     title, repeats = "asymptotic optimality", 2 if quick else 6
     sizes = CATALOGUE_SIZES[:5] if quick else CATALOGUE_SIZES
@@ -65,7 +65,7 @@ def asymptotics(quick: bool, seed: int, progress: Progress) -> Section:
     return Section("Asymptotic optimality", [Text(text), pictures.asymptotics(curves), table])
 
 
-def three_ways(quick: bool, seed: int, progress: Progress) -> Section:
+def three_ways(quick: bool, seed: int, progress: ProgressCallback) -> Section:
     """The stochastic index by renewal, by stochastic approximation and on two time scales."""
     title, laws = "stochastic index three ways", stochastic_report.instances(seed=seed)
     if quick:

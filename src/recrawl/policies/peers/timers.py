@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from recrawl.arguments import flag
 from recrawl.policies.contract import Reason
-from recrawl.policies.running import RunningPolicy
+from recrawl.policies.live_base import RunningPolicy
 from recrawl.policies.thompson import found_change
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits, checked
 

@@ -6,12 +6,15 @@ import fcntl
 import json
 import os
 import socket
-import sqlite3
+import time
 import weakref
 from pathlib import Path
 
+from recrawl.errors import StoreError
 from recrawl.store.claimant import claimant
+from recrawl.store.rows import mended
 from recrawl.store.sqlite.permissions import mode_beside
+from recrawl.store.sqlite.role import SqliteRole
 
 _HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
 
@@ -78,21 +81,43 @@ def _leave_locks_to_the_parent() -> None:
 os.register_at_fork(after_in_child=_leave_locks_to_the_parent)
 
 
-def sign(connection: sqlite3.Connection, owner: str, now: float) -> None:
-    """Write down who crawls."""
-    name = json.dumps({"owner": owner, "pid": os.getpid(), "host": socket.gethostname(), "since": now})
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('crawler', ?)", (name,))
+class SqliteClaim(SqliteRole):
+    """Who crawls a store in one file."""
 
+    path: Path
+    _lock: Lock
 
-def unsign(connection: sqlite3.Connection) -> None:
-    """Strike it out."""
-    connection.execute("DELETE FROM meta WHERE name = 'crawler'")
+    def claim(self, owner: str, now: float) -> None:
+        """Become the one that crawls; StoreError naming the other if one is alive. Ended by `release` or by death."""
+        with self._database.alone():
+            if not self._lock.take():
+                # A passing look at the lock, as `claimed` takes, is over by the second try.
+                time.sleep(0.05)
+                if not self._lock.take():
+                    raise StoreError(f"{self.path} is being crawled by {self._signed()}: stop that one first")
+        name = {"owner": mended(owner), "pid": os.getpid(), "host": socket.gethostname(), "since": now}
+        try:
+            self._write("INSERT OR REPLACE INTO meta VALUES ('crawler', $1)", json.dumps(name))
+        except BaseException:
+            self._lock.give_up()
+            raise
 
+    def claimed(self) -> str | None:
+        """Who is crawling now, in words; None if nobody is."""
+        return None if self._lock.free() else self._signed()
 
-def signed(connection: sqlite3.Connection) -> str:
-    """Who signed last, in words."""
-    row = connection.execute("SELECT value FROM meta WHERE name = 'crawler'").fetchone()
-    if row is None:
-        return "another program"
-    by = json.loads(row[0])
-    return claimant(by["owner"], by["pid"], by["host"], by["since"])
+    def release(self) -> None:
+        """Give up the claim."""
+        if not self._lock.held:
+            return
+        try:
+            self._write("DELETE FROM meta WHERE name = 'crawler'")
+        finally:
+            self._lock.give_up()
+
+    def _signed(self) -> str:
+        rows = self._fetch("SELECT value FROM meta WHERE name = 'crawler'")
+        if not rows:
+            return "another program"
+        by = json.loads(rows[0][0])
+        return claimant(by["owner"], by["pid"], by["host"], by["since"])

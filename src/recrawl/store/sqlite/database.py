@@ -8,17 +8,18 @@ commits before a power cut may be undone, whole, without harm to the file.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from recrawl.errors import StoreError
 from recrawl.store.sqlite import permissions, wal
+from recrawl.store.sqlite.error_messages import store_error
 from recrawl.store.sqlite.migrations import migrate, steps
-from recrawl.store.sqlite.trouble import translated
 
 APPLICATION_ID = 0x7263726C
 """In the file's header, so that a store is told from other databases."""
@@ -207,6 +208,15 @@ class Database:
 
 
 @contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of the database and the file system into ours."""
+    try:
+        yield
+    except (sqlite3.Error, OverflowError, OSError) as error:
+        raise store_error(path, error) from error
+
+
+@contextmanager
 def _ending(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
@@ -248,6 +258,11 @@ def _is_database(path: Path) -> bool:
         except sqlite3.Error as error:  # whoever opens it says what else is wrong
             return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_NOTADB
     return True
+
+
+def numbers(values: Sequence[int]) -> str:
+    """Any amount of integers as one JSON parameter, for `json_each`: no limit on variables applies."""
+    return json.dumps([int(value) for value in values])
 
 
 def for_reading(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Looking a store over, and copying what can be read of a damaged one into a new one.
+"""Checking a store, and copying what can be read of a damaged one into a new one.
 
 Rows are read by ranges of their numbers. A range that cannot be read to its end is halved, until what is lost is the
 rows of damaged pages alone. Works on files too damaged to be opened as a store, as long as SQLite finds its tables.
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from recrawl.errors import StoreError
 from recrawl.store.sqlite import wal
 from recrawl.store.sqlite.database import Database, for_reading
-from recrawl.store.sqlite.trouble import meaning
+from recrawl.store.sqlite.error_messages import meaning
 
 # Sources first, for the others refer to them; what is not here is derived from these.
 _TABLES = (
@@ -44,7 +44,7 @@ _PATIENCE = 50_000
 def check(path: str | Path) -> list[str]:
     """What is wrong with a store file, in SQLite's words; empty if it is sound."""
     try:
-        connection = _looked_at(Path(path))
+        connection = _opened(Path(path))
     except sqlite3.Error as error:
         return [meaning(error)]
     try:
@@ -60,7 +60,7 @@ def check(path: str | Path) -> list[str]:
     return found
 
 
-def _looked_at(path: Path) -> sqlite3.Connection:
+def _opened(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"there is no store at {path}")
     address = f"file:{quote(str(path))}{for_reading(path)}"
@@ -79,7 +79,7 @@ def _looked_at(path: Path) -> sqlite3.Connection:
 def readable(path: str | Path) -> dict[str, int]:
     """How many rows of each table `salvage` could read; empty if SQLite does not even find the tables."""
     try:
-        with closing(_looked_at(Path(path))) as connection:
+        with closing(_opened(Path(path))) as connection:
             return {table: sum(1 for _ in _readable(connection, _reading(connection, table, "*"))) for table in _TABLES}
     except sqlite3.Error:
         return {}
@@ -93,7 +93,7 @@ def salvage(path: str | Path, to: str | Path) -> dict[str, int]:
     if Path(to).exists():
         raise StoreError(f"{to} is there already: salvage into a new file")
     try:
-        damaged = _looked_at(Path(path))
+        damaged = _opened(Path(path))
         damaged.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error as error:
         raise StoreError(f"store {path}: nothing can be saved: {meaning(error)}") from error

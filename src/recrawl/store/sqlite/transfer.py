@@ -1,28 +1,28 @@
-"""The way out of a store in SQLite, and the way in (`recrawl.store.transfer`)."""
+"""Export and import of a store in SQLite (`recrawl.store.transfer`)."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from recrawl.store.sqlite.database import Database
-from recrawl.store.transfer import AT_ONCE, MARKS, TABLES, Row
+from recrawl.store.transfer import AT_ONCE, MARKS, TABLES, Row, listed
 
 _WAIT_S = 30.0
 _ORDERS = {"tags": "tag, source", "dropped": "source, key"}
 
 
 @contextmanager
-def outgoing(path: Path) -> Iterator[Leaving]:
+def exporting(path: Path) -> Iterator[SqliteExport]:
     """One moment of the store, on a connection of its own."""
     database = Database(path, read_only=True, timeout_s=_WAIT_S)
     try:
         with database.reading() as connection:
             connection.execute("BEGIN")
             try:
-                yield Leaving(connection)
+                yield SqliteExport(connection)
             finally:
                 connection.execute("ROLLBACK")
     finally:
@@ -30,17 +30,17 @@ def outgoing(path: Path) -> Iterator[Leaving]:
 
 
 @contextmanager
-def incoming(path: Path) -> Iterator[Arriving]:
+def importing(path: Path) -> Iterator[SqliteImport]:
     """One transaction."""
     database = Database(path, read_only=False, timeout_s=_WAIT_S)
     try:
         with database.writing() as connection:
-            yield Arriving(connection)
+            yield SqliteImport(connection)
     finally:
         database.close()
 
 
-class Leaving:
+class SqliteExport:
     """Reads a store."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -50,10 +50,10 @@ class Leaving:
         """How many rows."""
         return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
-    def rows(self, table: str) -> Iterator[list[Row]]:
+    def rows(self, table: str) -> Iterator[Sequence[Row]]:
         """All rows, some at a time."""
         order = _ORDERS.get(table, "rowid")
-        cursor = self._connection.execute(f"SELECT {_listed(table)} FROM {table} ORDER BY {order}")
+        cursor = self._connection.execute(f"SELECT {listed(table)} FROM {table} ORDER BY {order}")
         while rows := cursor.fetchmany(AT_ONCE):
             yield rows
 
@@ -69,7 +69,7 @@ class Leaving:
         return row[0] if row else None
 
 
-class Arriving:
+class SqliteImport:
     """Fills a store."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -81,9 +81,9 @@ class Arriving:
         looks = (self._connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()[0] for table in TABLES)
         return not revision and not any(looks)
 
-    def fill(self, table: str, rows: list[Row]) -> None:
+    def fill(self, table: str, rows: Sequence[Row]) -> None:
         """Take in rows."""
-        statement = f"INSERT INTO {table} ({_listed(table)}) VALUES ({', '.join('?' * len(TABLES[table]))})"
+        statement = f"INSERT INTO {table} ({listed(table)}) VALUES ({', '.join('?' * len(TABLES[table]))})"
         self._connection.executemany(statement, rows)
 
     def finish(self, marks: Mapping[str, int], shared: bytes | None) -> None:
@@ -96,7 +96,3 @@ class Arriving:
                 self._connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
                 self._connection.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (name, marks[name]))
         self._connection.execute("INSERT INTO items_text (items_text) VALUES ('rebuild')")
-
-
-def _listed(table: str) -> str:
-    return ", ".join(f'"{name}"' for name in TABLES[table])

@@ -12,9 +12,9 @@ from recrawl.synthweb.faults.connections import CONNECTIONS
 from recrawl.synthweb.faults.contents import CONTENTS
 from recrawl.synthweb.faults.costly import COSTLY
 from recrawl.synthweb.faults.robots import ROBOTS
-from recrawl.synthweb.faults.rules import Board, Rule, parse
+from recrawl.synthweb.faults.rules import FaultRules, Rule, parse
 from recrawl.synthweb.faults.statuses import STATUSES, Fault
 
 FAULTS: dict[str, Fault] = {**STATUSES, **CONNECTIONS, **BOMBS, **CONTENTS, **COSTLY, **ROBOTS}
 
-__all__ = ["FAULTS", "Board", "Fault", "Rule", "parse"]
+__all__ = ["FAULTS", "Fault", "FaultRules", "Rule", "parse"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from recrawl.synthweb.documents import CONTENT_TYPES, Entry, View, iso, render
+from recrawl.synthweb.documents import CONTENT_TYPES, PublishedItem, View, iso, render
 from recrawl.synthweb.faults.statuses import Fault
 from recrawl.synthweb.wire import Exchange
 
@@ -66,7 +66,9 @@ def shifted(seconds: float) -> Fault:
     """The document with all dates moved."""
 
     async def send(x: Exchange) -> bool:
-        view = x.view and replace(x.view, entries=[Entry(e.number, e.published + seconds) for e in x.view.entries])
+        view = x.view and replace(
+            x.view, entries=[PublishedItem(e.number, e.published + seconds) for e in x.view.entries]
+        )
         body, content_type = document(x, view)
         x.answer(200, body, {"Content-Type": content_type})
         return True
@@ -97,26 +99,30 @@ def huge_title(x: Exchange) -> Iterator[bytes]:
 
 def many_entries(x: Exchange) -> Iterator[bytes]:
     """An Atom feed of 50 000 entries, a minute apart."""
-    yield b'<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><id>synth:many</id><title>Many</title>'
-    for start in range(0, x.rule.size or MANY, 1000):
-        yield "".join(
-            f"<entry><id>synth:many:{k}</id><title>Entry {k}</title><updated>{iso(x.entry.start - 60.0 * k)}</updated>"
-            f'<link href="{x.base}/many/{k}"/></entry>\n'
-            for k in range(start, start + 1000)
-        ).encode()
-    yield b"</feed>"
+
+    def entry(k: int) -> str:
+        moment, link = iso(x.entry.start - 60.0 * k), f"{x.base}/many/{k}"
+        return f'<title>Entry {k}</title><updated>{moment}</updated><link href="{link}"/>'
+
+    return _atom("many", "Many", x.rule.size or MANY, 1000, entry)
 
 
 def century(x: Exchange) -> Iterator[bytes]:
     """A feed of an item a week for a hundred years."""
-    yield b'<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><id>synth:old</id><title>Old</title>'
-    week = 7 * 86400.0
-    for start in range(0, 5200, 520):
-        yield "".join(
-            f"<entry><id>synth:old:{k}</id><title>Week {k}</title>"
-            f"<updated>{iso(x.entry.start - week * k)}</updated></entry>\n"
-            for k in range(start, start + 520)
-        ).encode()
+
+    def entry(k: int) -> str:
+        return f"<title>Week {k}</title><updated>{iso(x.entry.start - 7 * 86400.0 * k)}</updated>"
+
+    return _atom("old", "Old", 5200, 520, entry)
+
+
+def _atom(name: str, title: str, count: int, portion: int, entry: Callable[[int], str]) -> Iterator[bytes]:
+    """An Atom feed in portions of so many entries, the last one whole too."""
+    head = '<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom">'
+    yield f"{head}<id>synth:{name}</id><title>{title}</title>".encode()
+    for start in range(0, count, portion):
+        entries = (f"<entry><id>synth:{name}:{k}</id>{entry(k)}</entry>\n" for k in range(start, start + portion))
+        yield "".join(entries).encode()
     yield b"</feed>"
 
 

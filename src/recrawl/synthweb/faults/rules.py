@@ -52,7 +52,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return path.startswith(ROBOTS_PREFIX) == self.aims_at_robots
 
 
-class Board:
+class FaultRules:
     """The faults now in force. The first that strikes a request is the one it meets."""
 
     def __init__(self, known: frozenset[str]) -> None:

@@ -1,20 +1,23 @@
 """What goes in and out, as OpenAPI describes it. Times are Unix seconds, spans seconds, rates per second; a number that
-nobody knows, or that is infinite, is null."""
+nobody knows, or that is infinite, is null.
+
+All of it stands in one file, which is long for that: it is one contract, read from top to bottom beside `openapi.json`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from recrawl.cluster.board import Board, ShardLine
-from recrawl.crawl.explanation import Explanation
-from recrawl.store.base import Crawl, ItemKind, Version
-from recrawl.web.views.catalogue import Row
-from recrawl.web.views.latest import Entry
-from recrawl.web.words import http_link
+from recrawl.cluster.status import FleetStatus
+from recrawl.crawl.explaining.explanation import Explanation
+from recrawl.crawl_state import SourceStatus
+from recrawl.store.records import ItemKind
+from recrawl.web.formatting import http_link
+from recrawl.web.views.latest import FoundLine
 
 Identity = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Moment = Annotated[float, Field(ge=0.0, le=1e11, allow_inf_nan=False)]
@@ -33,6 +36,20 @@ class Record(BaseModel):
     """Base of all: nothing that is not described is taken."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def from_records(cls, *records: object, **given: Any) -> Self:
+        """Each field as given by name, or from the first record that has one of that name or of that name in seconds.
+
+        Numbers that JSON does not have become null.
+        """
+        found = {name: given[name] if name in given else _field(name, records) for name in cls.model_fields}
+        return cls(**{name: finite(value) if isinstance(value, float) else value for name, value in found.items()})
+
+
+def _field(name: str, records: tuple[object, ...]) -> Any:
+    names = (name, f"{name}_s", f"{name}_per_s")
+    return next(getattr(record, each) for record in records for each in names if hasattr(record, each))
 
 
 class Trouble(Record):
@@ -113,38 +130,10 @@ class SourceOut(Record):
     captured: float | None
 
     @classmethod
-    def of(cls, row: Row) -> SourceOut:
-        """A row as JSON."""
-        source, progress, found = row.source, row.progress, row.found
-        return cls(
-            id=source.id,
-            url=source.url,
-            title=source.title,
-            kind=source.kind,
-            state=source.state,
-            health=row.health,
-            note=source.note,
-            tags=list(source.tags),
-            importance=finite(found.importance),
-            cost=finite(source.cost),
-            half_life=finite(found.half_life_s),
-            max_age=finite(found.max_age_s),
-            select=source.select,
-            options=msgspec.to_builtins(source.options),
-            added=finite(source.added),
-            last=finite(progress.last),
-            due=finite(found.due),
-            visits=progress.visits,
-            failures=progress.failures,
-            value=finite(found.value),
-            value_low=finite(found.value_low),
-            value_high=finite(found.value_high),
-            rate=finite(found.rate_per_s),
-            pace_per_day=finite(found.pace_per_day),
-            index=finite(found.index),
-            cadence=finite(row.cadence_s),
-            captured=finite(progress.captured),
-        )
+    def of(cls, each: SourceStatus) -> Self:
+        """A source as JSON."""
+        tags, options = list(each.source.tags), msgspec.to_builtins(each.source.options)
+        return cls.from_records(each, each.found, each.source, tags=tags, options=options)
 
 
 class SourcesOut(Record):
@@ -190,21 +179,10 @@ class ItemOut(Record):
     worth: float | None
 
     @classmethod
-    def of(cls, entry: Entry) -> ItemOut:
+    def of(cls, entry: FoundLine) -> Self:
         """An entry as JSON."""
-        item = entry.item
-        return cls(
-            id=item.id,
-            kind=item.kind,
-            source=item.source,
-            source_title=entry.source.title,
-            title=item.title,
-            link=http_link(item.link) or "",
-            summary=item.summary,
-            published=finite(item.published),
-            first_seen=finite(item.first_seen),
-            worth=finite(entry.worth),
-        )
+        link = http_link(entry.item.link) or ""
+        return cls.from_records(entry.item, entry, source_title=entry.source.title, link=link)
 
 
 class ItemsOut(Record):
@@ -227,17 +205,11 @@ class ChangeOut(Record):
     diff: str
 
     @classmethod
-    def of(cls, entry: Entry) -> ChangeOut:
+    def of(cls, entry: FoundLine) -> Self:
         """An entry as JSON."""
-        return cls(
-            id=entry.item.id,
-            source=entry.source.id,
-            source_url=entry.source.url,
-            source_title=entry.source.title,
-            at=finite(entry.item.first_seen),
-            added=entry.item.summary,
-            diff=entry.diff,
-        )
+        item, page = entry.item, entry.source
+        page_fields = {"source": page.id, "source_url": page.url, "source_title": page.title}
+        return cls.from_records(item, at=item.first_seen, added=item.summary, diff=entry.diff, **page_fields)
 
 
 class ChangesOut(Record):
@@ -265,25 +237,6 @@ class CrawlOut(Record):
     value_sd: float | None
     error: str
 
-    @classmethod
-    def of(cls, crawl: Crawl) -> CrawlOut:
-        """A crawl as JSON."""
-        return cls(
-            at=finite(crawl.at),
-            outcome=crawl.outcome,
-            status=crawl.status,
-            requests=crawl.requests,
-            size=crawl.size,
-            elapsed=finite(crawl.elapsed_s),
-            new=crawl.new,
-            captured=finite(crawl.captured),
-            index=finite(crawl.index),
-            price=finite(crawl.price),
-            value=finite(crawl.value),
-            value_sd=finite(crawl.value_sd),
-            error=crawl.error,
-        )
-
 
 class VersionOut(Record):
     """One state of a page; the note says why it was kept if it is no change."""
@@ -292,11 +245,6 @@ class VersionOut(Record):
     digest: str
     diff: str
     note: str = ""
-
-    @classmethod
-    def of(cls, version: Version) -> VersionOut:
-        """A version as JSON, its text left out."""
-        return cls(at=finite(version.at), digest=version.digest, diff=version.diff, note=version.note)
 
 
 class HeldOut(Record):
@@ -337,26 +285,11 @@ class ExplanationOut(Record):
     reasons: dict[str, float | None]
 
     @classmethod
-    def of(cls, found: Explanation, clicks: int) -> ExplanationOut:
+    def of(cls, found: Explanation, clicks: int) -> Self:
         """An explanation as JSON."""
-        same = ("importance", "cost", "value", "value_low", "value_high", "rate_low", "rate_high", "pace_per_day",
-                "last", "index", "ceiling", "price", "due")  # fmt: skip
-        return cls(
-            id=found.id,
-            url=found.url,
-            why=found.why,
-            pace=found.pace,
-            half_life=finite(found.half_life_s),
-            max_age=finite(found.max_age_s),
-            rate=finite(found.rate_per_s),
-            age=finite(found.age_s),
-            crossing_age=finite(found.crossing_age_s),
-            held_back=[HeldOut(until=finite(each.until), reason=each.reason) for each in found.held_back],
-            clicks=clicks,
-            form=found.form,
-            reasons={name: finite(number) for name, number in found.reasons.items()},
-            **{name: finite(getattr(found, name)) for name in same},
-        )
+        held = [HeldOut.from_records(each) for each in found.held_back]
+        reasons = {name: finite(number) for name, number in found.reasons.items()}
+        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons)
 
 
 class ProspectOut(Record):
@@ -469,11 +402,6 @@ class ShardOut(Record):
     failed: int
     trouble: str
 
-    @classmethod
-    def of(cls, line: ShardLine) -> ShardOut:
-        """A line of the board as JSON."""
-        return cls(**_told(line, cls))
-
 
 class FleetOut(Record):
     """The fleet as last written down, at `at`; `up`: it works now, `ended`: somebody ended it."""
@@ -497,13 +425,6 @@ class FleetOut(Record):
     shards: list[ShardOut]
 
     @classmethod
-    def of(cls, board: Board, up: bool) -> FleetOut:
-        """A board as JSON."""
-        told = _told(board, cls) | {"shards": [ShardOut.of(line) for line in board.shards]}
-        return cls(up=up, **told)
-
-
-def _told(record: msgspec.Struct, model: type[Record]) -> dict[str, Any]:
-    """What both have."""
-    given = {name: getattr(record, name) for name in record.__struct_fields__ if name in model.model_fields}
-    return {name: finite(value) if isinstance(value, float) else value for name, value in given.items()}
+    def of(cls, status: FleetStatus, up: bool) -> Self:
+        """A status as JSON."""
+        return cls.from_records(status, up=up, shards=[ShardOut.from_records(line) for line in status.shards])

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from recrawl import __version__
-from recrawl.cluster.board import is_up
-from recrawl.crawl.whatif import Prospect
+from recrawl.cluster.status import is_up
+from recrawl.crawl.explaining.whatif import Prospect
 from recrawl.errors import ContractError
-from recrawl.store.base import Click, ItemKind, Source, SourceState
-from recrawl.web import asking, editing
+from recrawl.store.records import Click, ItemKind, Source, SourceState
+from recrawl.web import editing, query_parameters
 from recrawl.web.api import models
-from recrawl.web.api.models import finite
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.live import FullError, Hub
 from recrawl.web.safety.proxies import client_place
 from recrawl.web.views import catalogue, latest, one_source
 from recrawl.web.views.overview import overview
-from recrawl.web.views.prospects import share, what_if
+from recrawl.web.views.prospects import what_if
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
-Page = Annotated[int, Query(ge=1, le=asking.MOST_PAGES)]
+Page = Annotated[int, Query(ge=1, le=query_parameters.MOST_PAGES)]
 ItemPage = Annotated[int, Query(ge=1, le=latest.MOST_PAGES)]
 Limit = Annotated[int, Query(ge=1, le=catalogue.MOST_ROWS)]
-Words = Annotated[str, Query(max_length=asking.MOST_TEXT)]
+SourceId = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
+ItemLimit = Annotated[int, Query(ge=1, le=200)]
+Words = Annotated[str, Query(max_length=query_parameters.MOST_TEXT)]
 At = Annotated[float | None, Query(ge=0.0, le=1e11, allow_inf_nan=False)]
 SourceOrder = Literal[
     "id", "url", "title", "importance", "added", "last", "due", "value", "failures",
@@ -38,33 +40,34 @@ TROUBLE: dict[int | str, dict[str, Any]] = {
 }
 
 
-def router(desk: Desk, hub: Hub) -> APIRouter:
+def router(context: Context, hub: Hub) -> APIRouter:
     """All of them."""
     routes = APIRouter(prefix="/api/v1", responses=TROUBLE)
-    _add_catalogue(routes, desk)
-    _add_lists(routes, desk)
-    _add_looking(routes, desk)
-    _add_thinking(routes, desk)
-    _add_fleet(routes, desk)
-    _add_happening(routes, desk, hub)
+    _add_catalogue(routes, context)
+    _add_import_and_export(routes, context)
+    _add_items(routes, context)
+    _add_records(routes, context)
+    _add_schedule(routes, context)
+    _add_fleet(routes, context)
+    _add_feedback(routes, context, hub)
     return routes
 
 
-def _source(desk: Desk, id: int) -> Source:
-    source = desk.store.source(id)
+def _source(context: Context, id: int) -> Source:
+    source = context.store.source(id)
     if source is None:
         raise HTTPException(404, f"there is no source {id}")
     return source
 
 
-def _out(desk: Desk, id: int) -> models.SourceOut:
-    rows = catalogue.rows(desk, [_source(desk, id)])
+def _out(context: Context, id: int) -> models.SourceOut:
+    rows = context.state().statuses([_source(context, id)], context.now())
     if not rows:
         raise HTTPException(404, f"there is no source {id}")
     return models.SourceOut.of(rows[0])
 
 
-def _add_catalogue(routes: APIRouter, desk: Desk) -> None:
+def _add_catalogue(routes: APIRouter, context: Context) -> None:
     @routes.get("/sources", tags=["sources"])
     def sources(
         text: Words = "",
@@ -76,46 +79,46 @@ def _add_catalogue(routes: APIRouter, desk: Desk) -> None:
     ) -> models.SourcesOut:
         """One page of the catalogue."""
         choice = catalogue.Choice(text=text, tag=tag, state=state, order=order, page=page, limit=limit)
-        found = catalogue.catalogue(desk, choice)
+        found = catalogue.catalogue(context, choice)
         rows = [models.SourceOut.of(row) for row in found.rows]
         return models.SourcesOut(total=found.total, page=page, pages=found.pages, sources=rows)
 
     @routes.post("/sources", status_code=201, tags=["sources"])
     def add(given: models.NewSource, response: Response) -> models.AddedOut:
         """Add a source; 200 and its id if it is there already."""
-        added = editing.add(desk, given.url, given.said())
+        added = editing.add(context, given.url, given.said())
         response.status_code = 201 if added.new else 200
         return models.AddedOut(id=added.id, new=added.new)
 
     @routes.get("/sources/{id}", tags=["sources"])
     def source(id: Id) -> models.SourceOut:
         """One source."""
-        return _out(desk, id)
+        return _out(context, id)
 
     @routes.patch("/sources/{id}", tags=["sources"])
     def change(id: Id, given: models.SourceTerms) -> models.SourceOut:
         """Change its terms."""
-        editing.change(desk, _source(desk, id), given.said())
-        return _out(desk, id)
+        editing.change(context, _source(context, id), given.said())
+        return _out(context, id)
 
     @routes.delete("/sources/{id}", status_code=204, tags=["sources"])
     def remove(id: Id) -> Response:
         """Forget it, with all that was found in it."""
-        editing.remove(desk, _source(desk, id))
+        editing.remove(context, _source(context, id))
         return Response(status_code=204)
 
     @routes.post("/sources/{id}/{act}", tags=["sources"])
     def act(id: Id, act: Literal["pause", "resume", "crawl"]) -> models.SourceOut:
         """Pause it, resume it, or have it crawled at once, from the budget."""
-        source = _source(desk, id)
+        source = _source(context, id)
         if act == "crawl":
-            editing.want(desk, source)
+            editing.want(context, source)
         else:
-            editing.pause(desk, source, paused=act == "pause")
-        return _out(desk, id)
+            editing.pause(context, source, paused=act == "pause")
+        return _out(context, id)
 
 
-def _add_lists(routes: APIRouter, desk: Desk) -> None:
+def _add_import_and_export(routes: APIRouter, context: Context) -> None:
     taken = {"requestBody": {"required": True, "content": {
         kind: {"schema": {"type": "string"}} for kind in ("text/x-opml", "text/plain", "text/csv")
     }}}  # fmt: skip
@@ -124,77 +127,66 @@ def _add_lists(routes: APIRouter, desk: Desk) -> None:
     async def take(request: Request) -> models.ImportedOut:
         """Take in a list: OPML, CSV with headings, or text with an address a line."""
         body = await request.body()
-        result = await asyncio.to_thread(editing.take_list, desk, body)
+        result = await asyncio.to_thread(editing.take_list, context, body)
         refused, more = result.refused[:1000], max(len(result.refused) - 1000, 0)
         return models.ImportedOut(added=result.added, known=result.known, refused=refused, refused_more=more)
 
     @routes.get("/export", tags=["sources"], response_class=Response, responses={200: {"content": {"text/x-opml": {}}}})
     def give() -> Response:
         """The catalogue as OPML."""
-        return Response(editing.written_list(desk), media_type="text/x-opml")
+        return Response(editing.written_list(context), media_type="text/x-opml")
 
 
-def _add_looking(routes: APIRouter, desk: Desk) -> None:
+async def _page_of_items(
+    tag: Words = "",
+    source: SourceId = None,
+    since: At = None,
+    until: At = None,
+    page: ItemPage = 1,
+    limit: ItemLimit = 50,
+) -> latest.Wanted:
+    """What every list of items can be asked for."""
+    return latest.Wanted(tag=tag, source=source, since=since, until=until, order="found", page=page, limit=limit)
+
+
+Wanted = Annotated[latest.Wanted, Depends(_page_of_items)]
+
+
+def _add_items(routes: APIRouter, context: Context) -> None:
     def page_of(wanted: latest.Wanted) -> models.ItemsOut:
-        found = latest.latest(desk, wanted)
+        found = latest.latest(context, wanted)
         items = [models.ItemOut.of(entry) for entry in found.entries]
         return models.ItemsOut(page=wanted.page, more=found.more, items=items)
 
     @routes.get("/items", tags=["items"])
     def items(
-        tag: Words = "",
-        source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
-        since: At = None,
-        until: At = None,
-        kind: ItemKind | None = None,
-        order: Literal["worth", "newest", "found"] = "found",
-        page: ItemPage = 1,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        wanted: Wanted, kind: ItemKind | None = None, order: Literal["worth", "newest", "found"] = "found"
     ) -> models.ItemsOut:
         """The latest items and changes of pages, by first sight, publication, or what they are worth now."""
-        wanted = latest.Wanted(
-            kind=kind, tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit
-        )
-        return page_of(wanted)
+        return page_of(replace(wanted, kind=kind, order=order))
 
     @routes.get("/changes", tags=["items"])
-    def changes(
-        tag: Words = "",
-        source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
-        since: At = None,
-        until: At = None,
-        page: ItemPage = 1,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> models.ChangesOut:
+    def changes(wanted: Wanted) -> models.ChangesOut:
         """The latest changes of pages, with what changed."""
-        wanted = latest.Wanted(
-            kind="change", tag=tag, source=source, since=since, until=until, order="found", page=page, limit=limit
-        )
-        found = latest.latest(desk, wanted)
+        found = latest.latest(context, replace(wanted, kind="change"))
         shown = [models.ChangeOut.of(entry) for entry in found.entries]
-        return models.ChangesOut(page=page, more=found.more, changes=shown)
+        return models.ChangesOut(page=wanted.page, more=found.more, changes=shown)
 
     @routes.get("/search", tags=["items"])
     def search(
-        q: Annotated[str, Query(min_length=1, max_length=asking.MOST_TEXT)],
-        tag: Words = "",
-        source: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
-        since: At = None,
-        until: At = None,
+        q: Annotated[str, Query(min_length=1, max_length=query_parameters.MOST_TEXT)],
+        wanted: Wanted,
         order: Literal["relevance", "found", "worth"] = "relevance",
-        page: ItemPage = 1,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> models.ItemsOut:
         """Items and changes of pages with all of these words (`libr*`: as a beginning). No text is a syntax error."""
-        wanted = latest.Wanted(
-            text=q, tag=tag, source=source, since=since, until=until, order=order, page=page, limit=limit
-        )
-        return page_of(wanted)
+        return page_of(replace(wanted, text=q, order=order))
 
+
+def _add_records(routes: APIRouter, context: Context) -> None:
     @routes.get("/items/{id}", tags=["items"])
     def item(id: Id) -> models.ItemOut:
         """One item, or change of a page."""
-        found = latest.entry(desk, id)
+        found = latest.entry(context, id)
         if found is None:
             raise HTTPException(404, f"there is no item {id}")
         return models.ItemOut.of(found)
@@ -202,19 +194,23 @@ def _add_looking(routes: APIRouter, desk: Desk) -> None:
     @routes.get("/sources/{id}/crawls", tags=["sources"])
     def crawls(id: Id, limit: Limit = 100) -> list[models.CrawlOut]:
         """Its crawl log, latest first."""
-        return [models.CrawlOut.of(crawl) for crawl in desk.store.crawls(source=_source(desk, id).id, limit=limit)]
+        found = context.store.crawls(source=_source(context, id).id, limit=limit)
+        return [models.CrawlOut.from_records(crawl) for crawl in found]
 
     @routes.get("/sources/{id}/versions", tags=["sources"])
     def versions(id: Id, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> list[models.VersionOut]:
         """The versions of a page, with what changed, latest first."""
-        return [models.VersionOut.of(each) for each in desk.store.versions(_source(desk, id).id, limit=limit)]
+        return [
+            models.VersionOut.from_records(each)
+            for each in context.store.versions(_source(context, id).id, limit=limit)
+        ]
 
 
-def _add_thinking(routes: APIRouter, desk: Desk) -> None:
+def _add_schedule(routes: APIRouter, context: Context) -> None:
     @routes.get("/explain/{id}", tags=["schedule"])
     def explain(id: Id) -> models.ExplanationOut:
         """Why a source is fetched when it is."""
-        view = one_source.one_source(desk, id)
+        view = one_source.one_source(context, id)
         if view is None:
             raise HTTPException(404, f"there is no source {id}")
         return models.ExplanationOut.of(view.found, view.clicks.clicks)
@@ -222,15 +218,14 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
     @routes.get("/whatif", tags=["schedule"])
     def whatif(budget: Annotated[str, Query(max_length=30, examples=["120/min"])] = "") -> models.WhatIfOut:
         """What another budget would buy; twice the present one if none is given."""
-        view = what_if(desk, asking.budget({"budget": budget}, desk))
+        view = what_if(context, query_parameters.budget({"budget": budget}, context))
         moved = [
-            models.MoverOut(
-                id=each.source.id,
-                url=each.source.url,
-                interval_now=finite(each.interval_before),
-                interval_then=finite(each.interval_after),
-                captured_now=finite(each.captured_before) if view.interest else None,
-                captured_then=finite(each.captured_after) if view.interest else None,
+            models.MoverOut.from_records(
+                each.source,
+                interval_now=each.interval_before,
+                interval_then=each.interval_after,
+                captured_now=each.captured_before if view.interest else None,
+                captured_then=each.captured_after if view.interest else None,
             )
             for each in view.movers
         ]
@@ -240,9 +235,9 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
     @routes.put("/budget", tags=["schedule"], responses={409: {"model": models.Problem}})
     def spend(given: models.BudgetIn) -> models.BudgetOut:
         """Another budget for the crawler that runs, or the fleet, until it ends; 409 if nobody can be asked."""
-        wanted = asking.budget({"budget": given.budget}, desk)
+        wanted = query_parameters.budget({"budget": given.budget}, context)
         try:
-            editing.spend(desk, wanted)
+            editing.spend(context, wanted)
         except ContractError as error:
             raise HTTPException(409, str(error)) from error
         return models.BudgetOut(budget=wanted)
@@ -250,62 +245,38 @@ def _add_thinking(routes: APIRouter, desk: Desk) -> None:
     @routes.get("/status", tags=["schedule"])
     def status() -> models.StatusOut:
         """The whole at a glance."""
-        view = overview(desk)
-        return models.StatusOut(
-            version=__version__,
-            crawler=view.crawler,
-            sources={
-                "active": view.active,
-                "paused": view.paused,
-                "retired": view.retired,
-                "never_fetched": view.never_fetched,
-            },
-            budget=finite(view.budget),
-            spend=finite(view.spend),
-            price=finite(view.price),
-            day_requests=view.day.requests,
-            day_errors=view.day.failed,
-            day_captured=finite(view.day.captured),
-            day_new=view.day.new,
-            day_changed=view.day.changed,
-            per_fetch=finite(view.per_fetch),
-            hosts_held=view.held,
+        view = overview(context)
+        day = {f"day_{name}": getattr(view.day, name) for name in ("requests", "captured", "new", "changed")}
+        states = {name: getattr(view, name) for name in ("active", "paused", "retired", "never_fetched")}
+        return models.StatusOut.from_records(
+            view, version=__version__, sources=states, day_errors=view.day.failed, hosts_held=view.held, **day
         )
 
 
-def _add_fleet(routes: APIRouter, desk: Desk) -> None:
+def _add_fleet(routes: APIRouter, context: Context) -> None:
     @routes.get("/fleet", tags=["schedule"])
     def fleet() -> models.FleetOut:
         """The fleet: price, budget, spend, and how each shard does; 404 if there never was one on this store."""
-        board = desk.board()
-        if board is None:
+        status = context.fleet_status()
+        if status is None:
             raise HTTPException(404, "there never was a fleet on this store")
-        return models.FleetOut.of(board, is_up(board, desk.now()))
+        return models.FleetOut.of(status, is_up(status, context.now()))
 
 
 def _at(found: Prospect, fresh: float, interest: bool) -> models.ProspectOut:
-    return models.ProspectOut(
-        budget=finite(found.budget),
-        spend=finite(found.spend),
-        price=finite(found.price),
-        captured=finite(found.captured) if interest else None,
-        inflow=finite(found.inflow) if interest else None,
-        share=finite(share(found)) if interest else None,
-        freshness=finite(fresh),
-        median_delay=finite(found.delay),
-        unworthy=found.unworthy,
-    )
+    hidden = {} if interest else dict.fromkeys(("captured", "inflow", "share"))
+    return models.ProspectOut.from_records(found, freshness=fresh, median_delay=found.delay, **hidden)
 
 
-def _add_happening(routes: APIRouter, desk: Desk, hub: Hub) -> None:
+def _add_feedback(routes: APIRouter, context: Context, hub: Hub) -> None:
     @routes.post("/feedback", tags=["feedback"])
     def feedback(given: models.FeedbackIn) -> models.FeedbackOut:
         """Clicks somebody else has counted, such as a search engine's own log."""
-        now = desk.now()
+        now = context.now()
         clicks = [
             Click(item=c.item, at=now if c.time is None else min(c.time, now), count=c.count) for c in given.clicks
         ]
-        return models.FeedbackOut(counted=desk.store.record_clicks(clicks))
+        return models.FeedbackOut(counted=context.store.record_clicks(clicks))
 
     @routes.get(
         "/stream",

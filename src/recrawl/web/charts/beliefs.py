@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from recrawl.kernels.intervals import lognormal_interval
+from recrawl.kernels.credible_interval import lognormal_interval
 from recrawl.web.charts.frame import Frame, clock_ticks
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from recrawl.store.base import Crawl
+from recrawl.store.records import Crawl
 from recrawl.web.charts.frame import BOTTOM, RIGHT, TOP, WIDTH, Frame, clock_ticks
 
 HEIGHT = 104.0

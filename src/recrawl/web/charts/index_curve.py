@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from markupsafe import Markup
 
-from recrawl.crawl.explanation import Explanation
-from recrawl.crawl.ranking import UNPRICED
+from recrawl.crawl.explaining.explanation import Explanation
+from recrawl.crawl.explaining.ranking import UNPRICED
 from recrawl.records import FloatArray
 from recrawl.units import show_duration
 from recrawl.web.charts.frame import Frame, age_ticks, hour_ticks, moment

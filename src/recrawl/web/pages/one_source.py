@@ -6,24 +6,24 @@ from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
-from recrawl.crawl.explanation import reasons_in_words
-from recrawl.crawl.text import visible
+from recrawl.crawl.explaining.ranking import reasons_in_words
+from recrawl.crawl.reading.plain_text import visible
 from recrawl.errors import ParameterError
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 from recrawl.units import show_duration
 from recrawl.web import editing
 from recrawl.web.charts import belief_chart, crawl_chart, index_chart
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.rendering import Pages, see
 from recrawl.web.views.one_source import OneSource, one_source
 
 
-def router(desk: Desk, pages: Pages) -> APIRouter:
+def router(context: Context, pages: Pages) -> APIRouter:
     """The page and its buttons."""
     routes = APIRouter(include_in_schema=False)
 
     def about(request: Request, id: int, status: int = 200, error: str = "") -> Response:
-        view = one_source(desk, id)
+        view = one_source(context, id)
         if view is None:
             return pages.problem(request, 404, f"There is no source {id}. It may have been removed.")
         return pages.page(
@@ -31,14 +31,14 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
             "source.html.j2",
             status,
             view=view,
-            charts=_charts(desk, view),
-            reasons=reasons_in_words(view.found),
+            charts=_charts(context, view),
+            reasons=reasons_in_words(view.found.reasons),
             error=error,
             terms=terms_of(view.source),
         )
 
     def done(request: Request, id: int, act: Callable[[Source], None], words: str, to: str = "") -> Response:
-        source = desk.store.source(id)
+        source = context.store.source(id)
         if source is None:
             return pages.problem(request, 404, f"There is no source {id}. It may have been removed.")
         try:
@@ -55,23 +55,23 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     def change(request: Request, id: int) -> Response:
         form: dict[str, str] = request.state.form
         said = {name: form[name].strip() for name in editing.FIELDS if name in form}
-        return done(request, id, lambda source: _ignore(editing.change(desk, source, said)), "changed")
+        return done(request, id, lambda source: _ignore(editing.change(context, source, said)), "changed")
 
     @routes.post("/sources/{id:int}/pause")
     def pause(request: Request, id: int) -> Response:
-        return done(request, id, lambda source: editing.pause(desk, source, paused=True), "paused")
+        return done(request, id, lambda source: editing.pause(context, source, paused=True), "paused")
 
     @routes.post("/sources/{id:int}/resume")
     def resume(request: Request, id: int) -> Response:
-        return done(request, id, lambda source: editing.pause(desk, source, paused=False), "resumed")
+        return done(request, id, lambda source: editing.pause(context, source, paused=False), "resumed")
 
     @routes.post("/sources/{id:int}/crawl")
     def crawl(request: Request, id: int) -> Response:
-        return done(request, id, lambda source: editing.want(desk, source), "wanted")
+        return done(request, id, lambda source: editing.want(context, source), "wanted")
 
     @routes.post("/sources/{id:int}/remove")
     def remove(request: Request, id: int) -> Response:
-        return done(request, id, lambda source: editing.remove(desk, source), "removed", to="/sources")
+        return done(request, id, lambda source: editing.remove(context, source), "removed", to="/sources")
 
     return routes
 
@@ -80,12 +80,12 @@ def _ignore(_: object) -> None:
     return None
 
 
-def _charts(desk: Desk, view: OneSource) -> dict[str, object]:
+def _charts(context: Context, view: OneSource) -> dict[str, object]:
     crawls = view.crawls
     times = [crawl.at for crawl in crawls]
     return {
         "index": index_chart(view.found, view.index),
-        "crawls": crawl_chart(crawls[:100], desk.now()),
+        "crawls": crawl_chart(crawls[:100], context.now()),
         "value": belief_chart(
             "Believed value", times, [crawl.value for crawl in crawls], [crawl.value_sd for crawl in crawls]
         ),

@@ -7,7 +7,7 @@ import math
 from fastapi import APIRouter, Request, Response
 
 from recrawl.web.charts import history_chart
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.rendering import Pages
 from recrawl.web.views.fleet import fleet
 from recrawl.web.views.latest import Wanted, latest
@@ -17,22 +17,22 @@ NEWS = 8
 """Finds the page begins with."""
 
 
-def router(desk: Desk, pages: Pages) -> APIRouter:
+def router(context: Context, pages: Pages) -> APIRouter:
     """The page."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/")
     def show(request: Request) -> Response:
-        view = overview(desk)
+        view = overview(context)
         if not view.sources:
-            return pages.page(request, "welcome.html.j2", store=desk.config.store, crawler=view.crawler)
+            return pages.page(request, "welcome.html.j2", store=context.config.store, crawler=view.crawler)
         return pages.page(
             request,
             "overview.html.j2",
             view=view,
-            fleet=fleet(desk),
+            fleet=fleet(context),
             charts=_charts(view),
-            news=latest(desk, Wanted(order="found", limit=NEWS)).entries,
+            news=latest(context, Wanted(order="found", limit=NEWS)).entries,
         )
 
     return routes

@@ -12,15 +12,15 @@ from threading import Lock
 
 from fastapi import APIRouter, Request, Response
 
-from recrawl.crawl.fields import given_to
-from recrawl.crawl.preview import Preview, look_at
+from recrawl.crawl.catalogue.preview import Preview, look_at
+from recrawl.crawl.catalogue.source_fields import given_to
 from recrawl.errors import ParameterError
-from recrawl.store.base import Source
+from recrawl.store.records import Source
 from recrawl.units import whole_number
 from recrawl.web import editing
-from recrawl.web.asking import LARGEST_ID
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.pages.one_source import terms_of
+from recrawl.web.query_parameters import LARGEST_ID
 from recrawl.web.rendering import Pages
 from recrawl.web.views.preview import MOST_LINES, runs
 
@@ -28,7 +28,7 @@ FIELDS = ("select", "ignore", "ignore_text", "ignore_noise", "digest")
 MOST_ITEMS = 100
 
 
-def router(desk: Desk, pages: Pages) -> APIRouter:
+def router(context: Context, pages: Pages) -> APIRouter:
     """The page and its form."""
     routes = APIRouter(include_in_schema=False)
     one_at_a_time = Lock()
@@ -57,9 +57,9 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     def look(request: Request) -> Response:
         form: dict[str, str] = request.state.form
         given = dict(form)
-        source = _known(desk, form)
+        source = _known(context, form)
         try:
-            address = source.url if source is not None else editing.allowed(form.get("url", ""), desk.config)
+            address = source.url if source is not None else editing.allowed(form.get("url", ""), context.config)
             wanted = source or Source(url=address)
             if any(name in form for name in FIELDS):
                 fields = {name: form.get(name, "").strip() for name in FIELDS}
@@ -70,7 +70,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
         if not one_at_a_time.acquire(blocking=False):
             return pages.problem(request, 503, "Another preview is under way. Try again in a moment.")
         try:
-            seen = asyncio.run(look_at(desk.config, wanted, desk.store))
+            seen = asyncio.run(look_at(context.config, wanted, context.store))
         finally:
             one_at_a_time.release()
         return shown(request, source, given, seen)
@@ -78,8 +78,8 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     return routes
 
 
-def _known(desk: Desk, form: Mapping[str, str]) -> Source | None:
+def _known(context: Context, form: Mapping[str, str]) -> Source | None:
     """The source that is meant, as long as its address was not changed."""
     number = whole_number(form.get("source", ""), LARGEST_ID)
-    source = None if number is None else desk.store.source(number)
+    source = None if number is None else context.store.source(number)
     return source if source is not None and form.get("url", source.url).strip() == source.url else None

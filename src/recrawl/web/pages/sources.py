@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from recrawl.crawl.listing import SHOWN
+from recrawl.crawl.catalogue.source_lists import SHOWN
 from recrawl.errors import ParameterError
-from recrawl.web import asking, editing
-from recrawl.web.desk import Desk
+from recrawl.web import editing, query_parameters
+from recrawl.web.context import Context
 from recrawl.web.rendering import Pages, see
 from recrawl.web.views.catalogue import Choice, catalogue
 
@@ -26,19 +26,19 @@ COLUMNS = (
 """Order by which a column sorts, its name, and whether it holds numbers."""
 
 
-def router(desk: Desk, pages: Pages) -> APIRouter:
+def router(context: Context, pages: Pages) -> APIRouter:
     """The page and what it can do."""
     routes = APIRouter(include_in_schema=False)
 
     def listing(request: Request, status: int = 200, error: str = "", given: dict[str, str] | None = None) -> Response:
-        choice = asking.sources_choice(request.query_params)
+        choice = query_parameters.sources_choice(request.query_params)
         return pages.page(
             request,
             "sources.html.j2",
             status,
-            view=catalogue(desk, choice),
+            view=catalogue(context, choice),
             columns=COLUMNS,
-            tags=desk.tags(),
+            tags=context.tags(),
             query=lambda **changes: _query(choice, **changes),
             error=error,
             given=given or {},
@@ -53,7 +53,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
         form: dict[str, str] = request.state.form
         try:
             said = {name: form[name] for name in editing.FIELDS if form.get(name, "").strip()}
-            added = editing.add(desk, form.get("url", ""), said)
+            added = editing.add(context, form.get("url", ""), said)
         except ParameterError as error:
             return listing(request, 422, str(error), form)
         return see(f"/sources/{added.id}", "added" if added.new else "known")
@@ -61,7 +61,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     @routes.post("/sources/import")
     def take(request: Request) -> Response:
         try:
-            result = editing.take_list(desk, request.state.form.get("list", "").encode("utf-8", "replace"))
+            result = editing.take_list(context, request.state.form.get("list", "").encode("utf-8", "replace"))
         except ParameterError as error:
             return listing(request, 422, str(error))
         return pages.page(request, "imported.html.j2", result=result, shown=SHOWN)
@@ -69,7 +69,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     @routes.get("/sources.opml")
     def give() -> Response:
         headers = {"Content-Disposition": 'attachment; filename="recrawl.opml"'}
-        return Response(editing.written_list(desk), media_type="text/x-opml", headers=headers)
+        return Response(editing.written_list(context), media_type="text/x-opml", headers=headers)
 
     return routes
 

@@ -8,19 +8,19 @@ from threading import Lock
 
 from fastapi import APIRouter, Request, Response
 
-from recrawl.cluster.budgets import takes_another
+from recrawl.cluster.budget_requests import takes_another
 from recrawl.errors import ContractError, ParameterError
-from recrawl.web import asking, editing
+from recrawl.web import editing, query_parameters
 from recrawl.web.charts import prospect_chart
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 from recrawl.web.rendering import Pages, see
-from recrawl.web.views.hindsight import Hindsight, hindsight
-from recrawl.web.views.prospects import SPAN, WhatIf, share, what_if
+from recrawl.web.views.history_replay import Hindsight, hindsight
+from recrawl.web.views.prospects import SPAN, WhatIf, what_if
 
 HINDSIGHT_S = 600.0
 
 
-def router(desk: Desk, pages: Pages) -> APIRouter:
+def router(context: Context, pages: Pages) -> APIRouter:
     """The page."""
     routes = APIRouter(include_in_schema=False)
     one_at_a_time = Lock()
@@ -34,8 +34,8 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
         if not one_at_a_time.acquire(blocking=False):
             return pages.problem(request, 503, "Another replay is under way. Try again in a moment.")
         try:
-            budget = asking.budget(request.state.form, desk)
-            found = desk.cached.get(("hindsight", budget), HINDSIGHT_S, lambda: hindsight(desk, budget))
+            budget = query_parameters.budget(request.state.form, context)
+            found = context.cached.get(("hindsight", budget), HINDSIGHT_S, lambda: hindsight(context, budget))
         finally:
             one_at_a_time.release()
         return compared(request, request.state.form, found, asked=True)
@@ -43,7 +43,7 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     @routes.post("/budget")
     def spend(request: Request) -> Response:
         try:
-            editing.spend(desk, asking.budget(request.state.form, desk))
+            editing.spend(context, query_parameters.budget(request.state.form, context))
         except ParameterError as wrong:
             return pages.problem(request, 422, str(wrong))
         except ContractError as wrong:
@@ -55,22 +55,21 @@ def router(desk: Desk, pages: Pages) -> APIRouter:
     ) -> Response:
         error = ""
         try:
-            budget = asking.budget(query, desk)
+            budget = query_parameters.budget(query, context)
         except ParameterError as wrong:
-            budget, error = 2.0 * desk.budget(), str(wrong)
-        view = what_if(desk, budget)
+            budget, error = 2.0 * context.budget(), str(wrong)
+        view = what_if(context, budget)
         return pages.page(
             request,
             "whatif.html.j2",
             422 if error else 200,
             view=view,
-            changeable=takes_another(desk.store, desk.now()),
-            share=share,
+            changeable=takes_another(context.store, context.now()),
             chart=_chart(view),
             error=error,
             hindsight=found,
             replayed=asked,
-            slider=math.log2(budget / desk.budget()),
+            slider=math.log2(budget / context.budget()),
             span=math.log2(SPAN),
         )
 
@@ -84,6 +83,6 @@ def _chart(view: WhatIf) -> object:
     return prospect_chart(
         [x for x, _ in points],
         [y for _, y in points],
-        (view.present.budget, 100.0 * share(view.present)),
-        (view.chosen.budget, 100.0 * share(view.chosen)),
+        (view.present.budget, 100.0 * view.present.share),
+        (view.chosen.budget, 100.0 * view.chosen.share),
     )

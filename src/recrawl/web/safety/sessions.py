@@ -1,16 +1,18 @@
 """Sessions: a signed cookie says who one is, and a token bound to it proves that a form is ours.
 
-A cookie is `id.expiry.level.signature`; the key is made anew at every start, so nobody stays logged in across one. A
-page's forms carry a token derived from the session's id: a page of another origin can send our cookie (SameSite forbids
-even that), but cannot know the token.
+A cookie is `id.expiry.level.signature`, signed by itsdangerous; the expiry is judged by the server's own clock. The key
+is made anew at every start, so nobody stays logged in across one. A page's forms carry a token derived from the
+session's id: a page of another origin can send our cookie (SameSite forbids even that), but cannot know the token.
 """
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
+from hashlib import sha256
+
+from itsdangerous import BadSignature, Signer
 
 COOKIE = "recrawl_session"
 LASTS_S = 14 * 86400
@@ -33,28 +35,26 @@ class Sessions:
     """Makes, reads and ends sessions."""
 
     def __init__(self, key: bytes | None = None) -> None:
-        self._key = secrets.token_bytes(32) if key is None else key
+        key = secrets.token_bytes(32) if key is None else key
+        self._cookies, self._forms = (Signer(key, purpose, digest_method=sha256) for purpose in ("cookie", "form"))
         self._ended: OrderedDict[str, None] = OrderedDict()
 
     def begin(self, now: float, *, member: bool) -> Session:
         """A new one."""
-        id, expires = secrets.token_urlsafe(24), int(now) + LASTS_S
-        return Session(id, expires, member, self._form_token(id))
+        return self._session(secrets.token_urlsafe(24), int(now) + LASTS_S, member)
 
     def cookie(self, session: Session) -> str:
         """What to send to the browser."""
-        text = f"{session.id}.{session.expires}.{int(session.member)}"
-        return f"{text}.{self._sign('cookie', text)}"
+        return self._cookies.sign(f"{session.id}.{session.expires}.{int(session.member)}").decode()
 
     def read(self, cookie: str, now: float) -> Session | None:
         """The session a cookie stands for, if it is ours, not over and not ended."""
-        text, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("cookie", text).encode()):
+        try:
+            id, expires, member = self._cookies.unsign(cookie.encode("utf-8", "replace")).decode().split(".")
+        except BadSignature:
             return None
-        id, expires, member = text.split(".")
-        if int(expires) <= now or id in self._ended:
-            return None
-        return Session(id, int(expires), member == "1", self._form_token(id))
+        over = int(expires) <= now or id in self._ended
+        return None if over else self._session(id, int(expires), member == "1")
 
     def end(self, session: Session) -> None:
         """Its cookie is worth nothing from now on."""
@@ -64,15 +64,12 @@ class Sessions:
 
     def vouches(self, session: Session | None, token: str | None) -> bool:
         """Whether a form with this token was made for this session."""
-        if session is None or not token:
-            return False
-        return hmac.compare_digest(token.encode("utf-8", "replace"), session.token.encode())
+        return session is not None and self._forms.verify_signature(
+            session.id, (token or "").encode("utf-8", "replace")
+        )
 
-    def _form_token(self, id: str) -> str:
-        return self._sign("form", id)
-
-    def _sign(self, purpose: str, text: str) -> str:
-        return hmac.new(self._key, f"{purpose}:{text}".encode("utf-8", "replace"), "sha256").hexdigest()
+    def _session(self, id: str, expires: int, member: bool) -> Session:
+        return Session(id, expires, member, self._forms.get_signature(id).decode())
 
 
 def cookie_in(header: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The fleet: what it spends, at what price, and how each shard does, from the board it keeps in the store."""
+"""The fleet: what it spends, at what price, and how each shard does, from the status it keeps in the store."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from recrawl.cluster.board import Board, ShardLine, Wish, is_up
+from recrawl.cluster.status import FleetStatus, ShardLine, Wish, is_up
 from recrawl.units import show_rate
-from recrawl.web.desk import Desk
+from recrawl.web.context import Context
 
 MOST_LINES = 200
 """Shards listed on the page; the API has all of them."""
@@ -21,19 +21,19 @@ LOOPBACK = ("127.", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """A board, and what to make of it.
+    """A status, and what to make of it.
 
     Parameters
         up: whether its coordinator was alive a moment ago
         wanted: shards asked for last; 0 if the fleet was to end
-        age_s: how old the board is
+        age_s: how old the status is
         unit, unit_s: in which rates are told, and its length, chosen so that the budget reads well
         lines: by name; those in trouble first where not all are listed
         troubled: shards that are silent or waiting
         command: that starts it again
     """
 
-    board: Board
+    status: FleetStatus
     up: bool
     wanted: int
     age_s: float
@@ -46,58 +46,60 @@ class Fleet:
     @property
     def granted(self) -> float:
         """Requests per second that shards may send now, all together."""
-        return math.fsum(line.rate for line in self.board.shards)
+        return math.fsum(line.rate for line in self.status.shards)
 
     @property
     def working(self) -> int:
         """Shards at work."""
-        return sum(line.state not in TROUBLED for line in self.board.shards)
+        return sum(line.state not in TROUBLED for line in self.status.shards)
 
     @property
     def ending(self) -> bool:
         """Whether somebody asked it to end, or it has."""
-        return self.wanted == 0 or self.board.ended
+        return self.wanted == 0 or self.status.ended
 
     def total(self, name: str) -> float:
         """The sum of a column over all shards."""
-        return math.fsum(getattr(line, name) for line in self.board.shards)
+        return math.fsum(getattr(line, name) for line in self.status.shards)
 
 
-def fleet(desk: Desk) -> Fleet | None:
-    """As of its last board; None where there never was a fleet."""
-    board = desk.board()
-    if board is None:
+def fleet(context: Context) -> Fleet | None:
+    """As of its last status; None where there never was a fleet."""
+    status = context.fleet_status()
+    if status is None:
         return None
-    wish, now = desk.wish(), desk.now()
-    unit = show_rate(board.budget).rpartition("/")[2]
-    lines = sorted(board.shards, key=lambda line: _by_number(line.name))
+    wish, now = context.wish(), context.now()
+    unit = show_rate(status.budget).rpartition("/")[2]
+    lines = sorted(status.shards, key=lambda line: _by_number(line.name))
     troubled = [line for line in lines if line.state in TROUBLED]
     if len(lines) > MOST_LINES:
         lines = sorted(lines, key=lambda line: line.state not in TROUBLED)
     return Fleet(
-        board=board,
-        up=is_up(board, now),
-        wanted=board.wanted if wish is None else wish.shards,
-        age_s=max(now - board.at, 0.0),
+        status=status,
+        up=is_up(status, now),
+        wanted=status.wanted if wish is None else wish.shards,
+        age_s=max(now - status.at, 0.0),
         unit=unit,
         unit_s=SECONDS[unit],
         lines=lines[:MOST_LINES],
         troubled=troubled,
-        command=command(desk, board, wish),
+        command=command(context, status, wish),
     )
 
 
-def command(desk: Desk, board: Board | None = None, wish: Wish | None = None) -> str:
+def command(context: Context, status: FleetStatus | None = None, wish: Wish | None = None) -> str:
     """What starts a fleet on this store: as the last one was, where there was one."""
-    asked = (wish.shards if wish else 0) or (board.wanted if board else 0) or len(board.shards if board else ()) or 4
-    budget = wish.budget if wish else board.budget if board else desk.budget()
+    asked = (
+        (wish.shards if wish else 0) or (status.wanted if status else 0) or len(status.shards if status else ()) or 4
+    )
+    budget = wish.budget if wish else status.budget if status else context.budget()
     ours = wish is None or wish.address.removeprefix("ray://").startswith(LOOPBACK)
     where = "--local" if ours or wish is None else f"--address {shlex.quote(wish.address or 'auto')}"
-    return f"recrawl cluster up {where} --shards {asked} --store {_store(desk)} --budget {show_rate(budget)}"
+    return f"recrawl cluster up {where} --shards {asked} --store {_store(context)} --budget {show_rate(budget)}"
 
 
-def _store(desk: Desk) -> str:
-    store = desk.config.store
+def _store(context: Context) -> str:
+    store = context.config.store
     return shlex.quote(store) if store.startswith("postgres") else "postgresql://…"
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from recrawl.config import effective
-from recrawl.store.base import Item, ItemKind, Source
-from recrawl.web.desk import Desk
+from recrawl.kernels.worth import remaining
+from recrawl.store.records import Item, ItemKind, Source
+from recrawl.store.source_terms import Defaults
+from recrawl.web.context import Context
+from recrawl.web.views.paging import Paged
 
 PAGE = 30
 CANDIDATES = 500
@@ -24,8 +26,8 @@ Piece = tuple[str, bool]
 """Text, and whether it was searched for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted(Paged):
     """Which items; times are Unix seconds. No `kind` is any."""
 
     text: str = ""
@@ -35,17 +37,11 @@ class Wanted:
     since: float | None = None
     until: float | None = None
     order: ItemOrder = "worth"
-    page: int = 1
     limit: int = PAGE
-
-    @property
-    def offset(self) -> int:
-        """How many come before this page."""
-        return (self.page - 1) * self.limit
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FoundLine:
     """An item with its source and what is left of its interest; title and snippet in pieces.
 
     `diff` is what a change of a page changed, empty once its version was dropped.
@@ -68,80 +64,70 @@ class Entry:
 class Latest:
     """One page of entries; `more` if there is another."""
 
-    entries: list[Entry]
+    entries: list[FoundLine]
     wanted: Wanted
     more: bool
 
 
-def latest(desk: Desk, wanted: Wanted) -> Latest:
+def latest(context: Context, wanted: Wanted) -> Latest:
     """The page that was asked for."""
-    found = _worthiest(desk, wanted) if wanted.order == "worth" else _listed(desk, wanted)
-    words = search_words(wanted.text)
-    return Latest(
-        _entries(desk, found[: wanted.limit], words), wanted, len(found) > wanted.limit and wanted.page < MOST_PAGES
-    )
+    pairs = _worthiest(context, wanted) if wanted.order == "worth" else _in_order(context, wanted)
+    more = len(pairs) > wanted.limit and wanted.page < MOST_PAGES
+    return Latest(_entries(context, pairs[: wanted.limit], search_words(wanted.text)), wanted, more)
 
 
-def _listed(desk: Desk, wanted: Wanted) -> list[tuple[Item, Source]]:
-    order = "found" if wanted.order == "worth" else wanted.order
-    items = desk.store.items(
-        source=wanted.source,
-        tag=wanted.tag or None,
-        since=wanted.since,
-        until=wanted.until,
-        kind=wanted.kind,
-        text=wanted.text or None,
-        order=order,
-        limit=wanted.limit + 1,
-        offset=wanted.offset,
-    )
-    return _with_sources(desk, items)
+def _in_order(context: Context, wanted: Wanted) -> list[tuple[Item, Source]]:
+    """A page of them in an order of the store's, and one more if there is one."""
+    return _found(context, wanted, order=wanted.order, limit=wanted.limit + 1, offset=wanted.offset)
 
 
-def _worthiest(desk: Desk, wanted: Wanted) -> list[tuple[Item, Source]]:
+def _worthiest(context: Context, wanted: Wanted) -> list[tuple[Item, Source]]:
     """By what is left of their interest, best first."""
-    items = desk.store.items(
-        source=wanted.source,
-        tag=wanted.tag or None,
-        since=wanted.since,
-        until=wanted.until,
-        kind=wanted.kind,
-        text=wanted.text or None,
-        limit=CANDIDATES,
-    )
-    pairs = _with_sources(desk, items)
-    pairs.sort(key=lambda pair: worth(desk, *pair), reverse=True)
+    pairs = _found(context, wanted, limit=CANDIDATES)
+    pairs.sort(key=lambda pair: worth(context, *pair), reverse=True)
     return pairs[wanted.offset : wanted.offset + wanted.limit + 1]
 
 
-def _with_sources(desk: Desk, items: list[Item]) -> list[tuple[Item, Source]]:
-    sources = {source.id: source for source in desk.store.sources(ids=list({item.source for item in items}))}
+def _found(context: Context, wanted: Wanted, **which: Any) -> list[tuple[Item, Source]]:
+    items = context.store.items(
+        source=wanted.source,
+        tag=wanted.tag or None,
+        since=wanted.since,
+        until=wanted.until,
+        kind=wanted.kind,
+        text=wanted.text or None,
+        **which,
+    )
+    return _with_sources(context, items)
+
+
+def _with_sources(context: Context, items: list[Item]) -> list[tuple[Item, Source]]:
+    sources = {source.id: source for source in context.store.sources(ids=list({item.source for item in items}))}
     return [(item, sources[item.source]) for item in items if item.source in sources]
 
 
-def worth(desk: Desk, item: Item, source: Source) -> float:
+def worth(context: Context, item: Item, source: Source) -> float:
     """What is left of an item's interest now."""
     born = item.first_seen if item.published is None else min(item.published, item.first_seen)
-    said = effective(source, desk.in_force())
-    half_life = said.half_life or desk.in_force().half_life_s
-    return said.importance * 2.0 ** (-max(desk.now() - born, 0.0) / max(half_life, 1e-9))
+    terms = source.terms(Defaults.of(context.in_force()))
+    return terms.importance * remaining(max(context.now() - born, 0.0), max(terms.half_life_s, 1e-9))
 
 
-def entry(desk: Desk, id: int) -> Entry | None:
+def entry(context: Context, id: int) -> FoundLine | None:
     """One item."""
-    item = desk.store.item(id)
-    pairs = _with_sources(desk, [item]) if item is not None else []
-    return _entries(desk, pairs, [])[0] if pairs else None
+    item = context.store.item(id)
+    pairs = _with_sources(context, [item]) if item is not None else []
+    return _entries(context, pairs, [])[0] if pairs else None
 
 
-def _entries(desk: Desk, pairs: list[tuple[Item, Source]], words: list[str]) -> list[Entry]:
+def _entries(context: Context, pairs: list[tuple[Item, Source]], words: list[str]) -> list[FoundLine]:
     changes = [item for item, _ in pairs if item.kind == "change"]
-    diffs = desk.store.diffs(changes) if changes else {}
+    diffs = context.store.diffs(changes) if changes else {}
     return [
-        Entry(
+        FoundLine(
             item=item,
             source=source,
-            worth=worth(desk, item, source),
+            worth=worth(context, item, source),
             title=marked(item.title, words),
             snippet=marked(around(item.summary, words), words),
             diff=diffs.get(item.id, ""),

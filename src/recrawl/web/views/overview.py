@@ -6,11 +6,9 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from recrawl.answers import in_order
-from recrawl.crawl.politeness import authority_of
-from recrawl.store.base import Crawl, Price, Totals
-from recrawl.web.desk import LONG_S, SHORT_S, Desk
-from recrawl.web.views.catalogue import Row, row
+from recrawl.crawl_state import SourceStatus, count_by_state, crawls_by_host
+from recrawl.store.records import Crawl, Price, Totals
+from recrawl.web.context import LONG_S, SHORT_S, Context
 
 WINDOW_S = 24 * 3600.0
 RECENT_CRAWLS = 1000
@@ -51,7 +49,7 @@ class Overview:
     prices: list[Price]
     hosts: list[HostLine]
     recent: int
-    due: list[Row]
+    due: list[SourceStatus]
     held: int
 
     @property
@@ -60,59 +58,48 @@ class Overview:
         return self.active + self.paused + self.retired
 
 
-def overview(desk: Desk) -> Overview:
+def overview(context: Context) -> Overview:
     """As of now, some of it a few seconds old."""
-    prices = desk.cached.soon("prices", LONG_S, lambda: desk.store.prices(desk.now() - WINDOW_S, limit=8640))
-    day = desk.cached.soon("day", LONG_S, lambda: desk.store.totals(desk.now() - WINDOW_S))
-    crawls, hosts = desk.cached.soon("hosts", LONG_S, lambda: _by_host(desk))
-    count = desk.cached.soon("states", SHORT_S, lambda: _states(desk))
+    prices = context.cached.soon("prices", LONG_S, lambda: context.store.prices(context.now() - WINDOW_S, limit=8640))
+    day = context.cached.soon("day", LONG_S, lambda: context.store.totals(context.now() - WINDOW_S))
+    crawls, hosts = context.cached.soon("hosts", LONG_S, lambda: _by_host(context))
+    count = context.cached.soon("states", SHORT_S, lambda: count_by_state(context.store))
     return Overview(
         active=count["active"],
         paused=count["paused"],
         retired=count["retired"],
-        never_fetched=desk.situation().never_fetched,
-        crawler=desk.crawler(),
-        budget=desk.budget(),
-        spend=_spend(desk, prices),
-        price=desk.price(),
+        never_fetched=context.state().never_fetched,
+        crawler=context.state().crawler,
+        budget=context.budget(),
+        spend=_spend(context, prices),
+        price=context.state().price,
         day=day,
         per_fetch=day.captured / day.requests if day.requests else math.nan,
         prices=prices,
         hosts=hosts,
         recent=crawls,
-        due=desk.cached.soon("due", LONG_S, lambda: _due(desk)),
-        held=len(desk.situation().holds),
+        due=context.cached.soon(
+            "due", LONG_S, lambda: context.state().in_order(context.now(), "due", DUE, state="active")
+        ),
+        held=len(context.state().holds),
     )
 
 
-def _due(desk: Desk) -> list[Row]:
-    now = desk.now()
-    return [row(each, now) for each in in_order(desk.store, desk.situation(), now, "due", DUE, state="active")]
-
-
-def _states(desk: Desk) -> dict[str, int]:
-    return {state: desk.store.count(state=state) for state in ("active", "paused", "retired")}
-
-
-def _spend(desk: Desk, prices: list[Price], last_s: float = 300.0) -> float:
+def _spend(context: Context, prices: list[Price], last_s: float = 300.0) -> float:
     """Requests per second: what the fleet says where there is one, else over the last minutes of the history."""
-    board = desk.fleet()
-    if board is not None:
-        return board.spend
+    status = context.fleet()
+    if status is not None:
+        return status.spend
     late = [p for p in prices if p.at >= prices[-1].at - last_s]
     if len(late) < 2 or late[-1].at <= late[0].at:
         return math.nan
     return sum(p.requests for p in late[1:]) / (late[-1].at - late[0].at)
 
 
-def _by_host(desk: Desk) -> tuple[int, list[HostLine]]:
+def _by_host(context: Context) -> tuple[int, list[HostLine]]:
     """The hosts most visited among the latest crawls."""
-    crawls = desk.store.crawls(limit=RECENT_CRAWLS)
-    urls = {s.id: s.url for s in desk.store.sources(ids=list({crawl.source for crawl in crawls}))}
-    by_host: dict[str, list[Crawl]] = {}
-    for crawl in crawls:
-        if crawl.source in urls:
-            by_host.setdefault(host_of(urls[crawl.source]), []).append(crawl)
+    crawls = context.store.crawls(limit=RECENT_CRAWLS)
+    by_host = crawls_by_host(context.store, crawls)
     busiest = Counter({host: len(some) for host, some in by_host.items()}).most_common(HOSTS)
     return len(crawls), [_line(host, by_host[host]) for host, _ in busiest]
 
@@ -121,8 +108,3 @@ def _line(host: str, crawls: list[Crawl]) -> HostLine:
     failed = sum(crawl.outcome in ("failed", "refused") for crawl in crawls)
     times = [crawl.elapsed_s for crawl in crawls if crawl.elapsed_s > 0.0]
     return HostLine(host, len(crawls), failed, sum(times) / len(times) if times else math.nan)
-
-
-def host_of(url: str) -> str:
-    """For people to read: host and port; what is no address as it is."""
-    return authority_of(url) or url

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from recrawl.crawl.findings import Part
-from recrawl.crawl.marking import left_out_for
-from recrawl.crawl.preview import Preview
+from recrawl.crawl.catalogue.preview import Preview
+from recrawl.crawl.reading.compared_lines import left_out_for
+from recrawl.crawl.reading.findings import Part
 
 MOST_LINES = 1000
 """That are shown."""

@@ -11,11 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from recrawl.answers import catalogue
-from recrawl.crawl.whatif import Catalogue, Prospect, movers, prospect
+from recrawl.crawl.explaining.whatif import BelievedSources, Prospect, movers, prospect
 from recrawl.records import IntArray
-from recrawl.store.base import Source
-from recrawl.web.desk import Desk
+from recrawl.store.records import Source
+from recrawl.web.context import Context
 
 LASTS_S = 60.0
 MOVERS = 15
@@ -33,7 +32,7 @@ class Believed:
     """The active sources that are looked at, and the id of each; `sources` is how many there are in all."""
 
     ids: IntArray
-    catalogue: Catalogue
+    catalogue: BelievedSources
     sources: int
 
     @property
@@ -73,45 +72,40 @@ class WhatIf:
     movers: list[Mover]
 
 
-def what_if(desk: Desk, budget: float) -> WhatIf:
+def what_if(context: Context, budget: float) -> WhatIf:
     """The present budget against another, both in requests per second."""
-    known, now = known_beliefs(desk), desk.budget()
-    present = next(each for each in _curve(desk, known) if each.budget == now)
-    chosen = _at(desk, known, budget)
+    known, now = known_beliefs(context), context.budget()
+    present = next(each for each in _curve(context, known) if each.budget == now)
+    chosen = _at(context, known, budget)
     return WhatIf(
-        policy=desk.in_force().policy,
+        policy=context.in_force().policy,
         sources=known.sources,
-        never_fetched=desk.situation().never_fetched,
+        never_fetched=context.state().never_fetched,
         interest=known.catalogue.interest,
         known=round(int(known.catalogue.known.sum()) / known.part),
         present=present,
         chosen=chosen,
         fresh_now=known.catalogue.up_to_date(present),
         fresh_then=known.catalogue.up_to_date(chosen),
-        curve=[(each.budget, share(each)) for each in _curve(desk, known)],
-        movers=_movers(desk, known, present, chosen),
+        curve=[(each.budget, each.share) for each in _curve(context, known)],
+        movers=_movers(context, known, present, chosen),
     )
 
 
-def share(found: Prospect) -> float:
-    """Of the interest there is, how much is captured; NaN if there is none."""
-    return found.captured / found.inflow if found.inflow > 0.0 else math.nan
-
-
-def bounds(desk: Desk) -> tuple[float, float]:
+def bounds(context: Context) -> tuple[float, float]:
     """Least and largest budget the slider offers, per second."""
-    return desk.budget() / SPAN, desk.budget() * SPAN
+    return context.budget() / SPAN, context.budget() * SPAN
 
 
-def known_beliefs(desk: Desk) -> Believed:
+def known_beliefs(context: Context) -> Believed:
     """What is believed of every active source."""
-    return desk.cached.soon("believed", LASTS_S, lambda: _believed(desk))
+    return context.cached.soon("believed", LASTS_S, lambda: _believed(context))
 
 
-def _believed(desk: Desk) -> Believed:
-    ids = np.asarray(desk.store.believed().ids)
-    drawn = desk.store.sources(ids=ids[:: max(math.ceil(len(ids) / MOST), 1)].tolist())
-    sources, found = catalogue(desk.store, desk.situation(), drawn, desk.now())
+def _believed(context: Context) -> Believed:
+    ids = np.asarray(context.store.believed().ids)
+    drawn = context.store.sources(ids=ids[:: max(math.ceil(len(ids) / MOST), 1)].tolist())
+    sources, found = context.state().believed(drawn, context.now())
     return Believed(ids=np.array([source.id for source in sources], np.int64), catalogue=found, sources=len(ids))
 
 
@@ -129,11 +123,11 @@ def _prospect(known: Believed, budget: float, guess: float) -> Prospect:
     )
 
 
-def _at(desk: Desk, known: Believed, budget: float) -> Prospect:
+def _at(context: Context, known: Believed, budget: float) -> Prospect:
     """At any budget, starting from the prices of the curve."""
-    curve = [each for each in _curve(desk, known) if 0.0 < each.price < math.inf]
+    curve = [each for each in _curve(context, known) if 0.0 < each.price < math.inf]
     guess = _interpolated(curve, budget) if len(curve) > 1 else 1.0
-    return desk.cached.get(("prospect", budget), LASTS_S, partial(_prospect, known, budget, guess))
+    return context.cached.get(("prospect", budget), LASTS_S, partial(_prospect, known, budget, guess))
 
 
 def _interpolated(curve: list[Prospect], budget: float) -> float:
@@ -144,10 +138,10 @@ def _interpolated(curve: list[Prospect], budget: float) -> float:
     return math.exp(math.log(left.price) + share * math.log(right.price / left.price))
 
 
-def _curve(desk: Desk, known: Believed) -> list[Prospect]:
+def _curve(context: Context, known: Believed) -> list[Prospect]:
     """The prospects of budgets around the present one, which is in the middle."""
-    present = desk.budget()
-    return desk.cached.soon(("curve", present), LASTS_S, partial(_prospects, known, present))
+    present = context.budget()
+    return context.cached.soon(("curve", present), LASTS_S, partial(_prospects, known, present))
 
 
 def _prospects(known: Believed, present: float) -> list[Prospect]:
@@ -160,9 +154,9 @@ def _prospects(known: Believed, present: float) -> list[Prospect]:
     return found
 
 
-def _movers(desk: Desk, known: Believed, present: Prospect, chosen: Prospect) -> list[Mover]:
+def _movers(context: Context, known: Believed, present: Prospect, chosen: Prospect) -> list[Mover]:
     places = movers(present, chosen, MOVERS).tolist()
-    sources = {s.id: s for s in desk.store.sources(ids=[int(known.ids[k]) for k in places])}
+    sources = {s.id: s for s in context.store.sources(ids=[int(known.ids[k]) for k in places])}
     return [
         Mover(
             sources[int(known.ids[k])],

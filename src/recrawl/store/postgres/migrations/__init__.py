@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from recrawl.errors import StoreError
+from recrawl.store.postgres.connection import PostgresConnection
 
 # One statement, so that no other program's migration comes between the two looks.
 _LOOK = """
@@ -26,14 +26,14 @@ def steps() -> tuple[str, ...]:
     return tuple(f.read_text(encoding="utf-8") for f in scripts)
 
 
-async def taken(connection: Any, name: str, schema: str) -> int:
+def taken(connection: PostgresConnection, name: str, schema: str) -> int:
     """How many steps a schema has taken, looking only; one of another program, or from the future, is refused."""
-    ours, tables = await connection.fetchrow(_LOOK, f'"{schema}"')
+    ours, tables = connection.fetchrow(_LOOK, f'"{schema}"')
     if not ours:
         if tables:
             raise StoreError(f"store {name}: schema {schema} is of another program: name one by ?schema=…")
         return 0
-    number = int(await connection.fetchval(f'SELECT coalesce(max(number), 0) FROM "{schema}".migrations'))
+    number = int(connection.fetchval(f'SELECT coalesce(max(number), 0) FROM "{schema}".migrations'))
     if number > len(steps()):
         raise StoreError(
             f"store {name} was written by a newer recrawl (schema {number}, this one knows {len(steps())}): "
@@ -42,20 +42,20 @@ async def taken(connection: Any, name: str, schema: str) -> int:
     return number
 
 
-async def migrate(connection: Any, name: str, schema: str, lock: int) -> None:
+def migrate(connection: PostgresConnection, name: str, schema: str, lock: int) -> None:
     """Take the steps this schema has not taken."""
-    if await taken(connection, name, schema) == len(steps()):
+    if taken(connection, name, schema) == len(steps()):
         return
-    async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", lock)
-        before = await taken(connection, name, schema)
-        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        await connection.execute(
+    with connection.transaction():
+        connection.run("SELECT pg_advisory_xact_lock($1)", lock)
+        before = taken(connection, name, schema)
+        connection.run(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        connection.run(
             "CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, taken timestamptz DEFAULT now())"
         )
         for number, script in enumerate(steps()[before:], before + 1):
-            await connection.execute(script)
-            await connection.execute("INSERT INTO migrations VALUES ($1)", number)
+            connection.run(script)
+            connection.run("INSERT INTO migrations VALUES ($1)", number)
 
 
 def refuse_older(number: int, name: str) -> None:

@@ -1,0 +1,157 @@
+"""The hosts of the catalogue's sources: who is on each, how many visits are under way, until when it is left alone.
+
+Politeness knows hosts by key (`HostSlots.key_of`), the policy by number, as groups of sources that are held together.
+This is where the two meet, and the only place that holds groups. Where every source is a host of its own (the scope
+"url") there are no groups: the hold of a host is then part of the hold of its source (`holds`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from recrawl.crawl.fetching.politeness import HostSlots
+from recrawl.crawl.roster import Roster
+from recrawl.policies.contract import LivePolicy
+from recrawl.records import IntArray
+from recrawl.store.records import Hold
+
+
+class Hosts:
+    """By the policy's numbers of sources, and by the keys of hosts.
+
+    Parameters
+        parallel: visits to one host at a time
+    """
+
+    def __init__(self, roster: Roster, slots: HostSlots, policy: LivePolicy, parallel: int) -> None:
+        self._roster, self.slots, self._policy, self._parallel = roster, slots, policy, parallel
+        self.shared = slots.scope != "url"
+        """Whether sources may share a host."""
+        self._group_of: list[int] = []
+        self._groups: dict[str, int] = {}
+        self._keys: list[str] = []
+        self._sources: dict[int, int] = {}
+        """Per group, how many sources of the catalogue it has."""
+        self._visits: dict[int, int] = {}
+        """Per group, visits that were chosen and have requests left to make."""
+
+    def __len__(self) -> int:
+        """How many the catalogue's sources are on."""
+        return len(self._sources) if self.shared else len(self._roster)
+
+    # -- which source is where
+
+    def add(self, url: str) -> None:
+        """Of the source with the next number."""
+        if self.shared:
+            key = self.slots.key_of(url)
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = len(self._keys)
+                self._keys.append(key)
+            self._group_of.append(group)
+            self._sources[group] = self._sources.get(group, 0) + 1
+
+    def remove(self, number: int) -> None:
+        """A source has left the catalogue."""
+        if self.shared:
+            group = self._group_of[number]
+            self._sources[group] -= 1
+            if not self._sources[group]:
+                del self._sources[group]
+
+    def groups_from(self, first: int) -> IntArray | None:
+        """The policy's groups of sources from a number on."""
+        return np.array(self._group_of[first:], np.int64) if self.shared else None
+
+    def key(self, number: int) -> str:
+        """What politeness knows the host of a source by."""
+        return self._keys[self._group_of[number]] if self.shared else self._roster.url(number)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys of all."""
+        return iter(self._keys if self.shared else self._roster.urls)
+
+    def knows(self, key: str) -> bool:
+        """Whether any source is, or was, on a host."""
+        return key in (self._groups if self.shared else self._roster.urls)
+
+    def has_sources(self, key: str) -> bool:
+        """Whether any source is on a host."""
+        return self.knows(key) and (not self.shared or self._groups[key] in self._sources)
+
+    def has_one_source(self, number: int) -> bool:
+        """Whether no other source shares the host of this one."""
+        return not self.shared or self._sources[self._group_of[number]] == 1
+
+    def moves(self, number: int, url: str) -> bool:
+        """Whether an URL is on another host than a source, as far as that makes a difference."""
+        return self.shared and self._groups.get(self.slots.key_of(url)) != self._group_of[number]
+
+    # -- until when
+
+    def free_at(self, number: int) -> float:
+        """When politeness allows the next request to the host of a source."""
+        return self.slots.free_at(self.key(number))
+
+    def all_free_at(self) -> Iterator[float]:
+        """The same of every host."""
+        return map(self.slots.free_at, self)
+
+    def held(self, number: int, now: float) -> tuple[float, str]:
+        """Until when the host of a source is held, and why; 0 for not at all."""
+        return self.slots.held(self.key(number), now)
+
+    def respect(self, numbers: Iterable[int], strangers: set[str], holds: Iterable[Hold], now: float) -> None:
+        """Keep to what hosts have asked of somebody else who crawled these sources up to now.
+
+        `strangers` are hosts that had no source here before.
+        """
+        keys = {number: self.key(number) for number in numbers}
+        for number, key in keys.items():
+            progress = self._roster.progress(number)
+            if key in strangers and (progress.last is not None or progress.failures):
+                self.slots.visited(key, now)
+        theirs = set(keys.values())
+        self.slots.restore([hold for hold in holds if hold.host in theirs], now)
+        if self.shared:
+            groups = {self._group_of[number] for number in keys}
+            self._hold([group for group in groups if self._free_at(group, now) > now], now)
+
+    def begin_visits(self, numbers: Iterable[int], now: float) -> None:
+        """These sources were chosen."""
+        if self.shared:
+            groups = [self._group_of[number] for number in numbers]
+            for group in groups:
+                self._visits[group] = self._visits.get(group, 0) + 1
+            self._hold(groups, now)
+
+    def end_visits(self, keys: Iterable[str], now: float) -> None:
+        """Visits to these hosts have no more requests to make."""
+        groups = [self._groups[key] for key in keys]
+        for group in groups:
+            left = self._visits.get(group, 1) - 1
+            if left > 0:
+                self._visits[group] = left
+            else:
+                self._visits.pop(group, None)
+        self._hold(groups, now)
+
+    def tell(self, keys: Iterable[str], now: float) -> None:
+        """Tell the policy until when hosts are held, as far as they are shared and have been seen here."""
+        if self.shared:
+            self._hold([self._groups[key] for key in keys if key in self._groups], now)
+
+    def _hold(self, groups: Iterable[int], now: float) -> None:
+        distinct = sorted(set(groups))
+        if distinct:
+            until = np.array([self._free_at(group, now) for group in distinct])
+            self._policy.hold_groups(np.array(distinct, np.int64), until)
+
+    def _free_at(self, group: int, now: float) -> float:
+        if self._visits.get(group, 0) >= self._parallel:
+            return math.inf
+        return max(self.slots.free_at(self._keys[group]), now)

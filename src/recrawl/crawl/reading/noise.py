@@ -1,0 +1,272 @@
+"""What on a page certainly changes by itself, and says nothing: ages, nonces, counters of visits, the page's own clock.
+
+*Ages*: "5 minutes ago", "just now". In a sentence an age may be a limit ("bought less than 30 days ago") or a story,
+and is content. So it is taken for one only where it stands for itself, alone in its line or set off in it, or behind a
+word that dates something ("posted", "by Ann"); and where nothing before it makes it a condition.
+
+*Nonces*: random tokens that are called so ("nonce", "session id", "ray id"); any other may be a checksum that somebody
+waits for. *Counters of visits*: "Visitors: 12" alone in its line, "1,234 views" also set off in it. "Annual pass: 12
+visits" is content.
+
+*Clocks.* A date or time is content, and is what many pages are watched for. Only one that shows the moment of the fetch
+may be a clock: to within minutes, or of the day where it has no time of day, in any of the world's time zones; in a
+line of its own, or behind words such as "generated" or "today is". Once proves nothing, a page may have been changed a
+minute ago; it has to be so at both of the visits that are compared, by the same zone. So clocks are only *found* here,
+and compared by `digests`. In headings and tables, a date alone is never one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from recrawl.crawl.reading.digests import Stamp
+from recrawl.crawl.reading.worded_dates import WEEKDAYS, Written, as_written
+
+BEHIND_S, AHEAD_S = 300.0, 120.0
+"""How far a page's clock may be from ours: it may come from a cache."""
+WEST_S, EAST_S = 12 * 3600.0, 14 * 3600.0
+"""The last and the first to have a new day."""
+MOST_STAMPS = 32
+"""Of a page; dates and times beyond are content."""
+LONGEST_ALONE = 60
+SHORTEST = 6
+"""Characters of "1s ago"; nothing shorter changes by itself."""
+_ZONES_S = tuple(
+    60.0 * minutes
+    for minutes in sorted(
+        (*range(-12 * 60, 14 * 60 + 1, 60), -570, -210, 210, 270, 330, 345, 390, 525, 570, 630, 765), key=abs
+    )
+)
+"""Of the world, seconds east of Greenwich."""
+_WORD = r"[^\W\d_]{2,12}\.?"
+_WEEKDAY = rf"(?:(?:{'|'.join(sorted(WEEKDAYS, key=len, reverse=True))})\.?,? )?"
+_ORDINAL = r"[0-9]{1,2}(?:st|nd|rd|th|\.)?"
+_DAY = (
+    r"(?:[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2})(?![0-9])"
+    rf"|{_ORDINAL}(?: of)? {_WORD},? [0-9]{{4}}|{_WORD} {_ORDINAL},? [0-9]{{4}})"
+)
+_ZONE = r"(?: ?\(?(?:UTC|GMT|Z|[A-Z]{2,4}T|[+-][0-9]{2}:?[0-9]{2})\b\)?)"
+_TIME = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?: ?[ap]\.?m\b\.?)?"
+_STAMP = (
+    rf"{_WEEKDAY}(?P<day>{_DAY})(?:(?:T|,? ?(?:at |um |à |- |\| )?)(?P<time>{_TIME})(?P<zone>{_ZONE})?)?(?![0-9:])"
+    rf"|(?P<time2>{_TIME})(?P<zone2>{_ZONE})?(?:,? (?:on |- |\| )?{_WEEKDAY}(?P<day2>{_DAY}))?(?![0-9:])"
+)
+_SAID = (
+    r"today(?: is)?|it is(?: now)?|now|(?:current|local|server|page)(?: date| time)|date and time|time now|generated"
+    r"|rendered|retrieved|accessed|fetched|loaded|served|printed|made|updated?|modified|refreshed|as of"
+)
+_SAID_STAMP = re.compile(rf"\b(?P<said>{_SAID})(?: (?:on|at|is))?(?: the)?:? (?P<stamp>{_STAMP})", re.IGNORECASE)
+_MARKS = ("today", "now", "it is", "date", "time", "generated", "rendered", "retrieved", "accessed", "fetched",
+          "loaded", "served", "printed", "made", "modified", "refreshed", "as of")  # fmt: skip
+_ALONE = re.compile(_STAMP, re.IGNORECASE)
+_TOKEN_NAMES = (
+    r"nonce|(?:csrf|xsrf|security|session|request)?[ _-]?token|(?:session|request|trace|ray|correlation|visitor|event)"
+    r"[ _-]?id"
+)
+_NUMBER = r"[0-9](?:[0-9,. ]{0,13}[0-9])?(?: ?[km])?"
+_VIEWS = r"(?:page ?)?views?|reads|(?:people|users?|guests?|members?|visitors?) online"
+_VISITS = r"(?:unique )?(?:visitors?|visits?)|online"
+"""Alone in a line only: beside other words they may be what a ticket is good for, or a kind of course."""
+_SO_FAR = r"(?: (?:so far|today|in total|now))?"
+_FROM, _TO = r"(?:^|[|·•–—] ?| - )", r"(?=$| ?[|·•–—]| - )"
+_SEEN = r"(?:(?:this|the) (?:page|site|website|article|post|topic|thread|entry|item|video) (?:has been|was) )?"
+_CERTAIN = tuple(
+    (marks, why, where, re.compile(pattern, re.IGNORECASE))
+    for marks, why, where, pattern in (
+        (
+            ("nonce", "token", "id"),
+            "token",
+            "anywhere",
+            rf"\b(?:{_TOKEN_NAMES})\b['\"]?(?: is| =|:|=)? ?['\"]?(?P<noise>[A-Za-z0-9+/_=-]{{16,512}})",
+        ),
+        (("view", "reads", "online"), "count", "anywhere", rf"{_FROM}(?P<noise>{_NUMBER} ?(?:{_VIEWS})){_SO_FAR}{_TO}"),
+        (("view", "online"), "count", "anywhere", rf"{_FROM}(?:{_VIEWS}){_SO_FAR}: ?(?P<noise>{_NUMBER}){_TO}"),
+        (("visit", "online"), "count", "loose", rf"^(?P<noise>{_NUMBER} ?(?:{_VISITS})){_SO_FAR}$"),
+        (("visit", "online"), "count", "loose", rf"^(?:{_VISITS}){_SO_FAR}: ?(?P<noise>{_NUMBER})$"),
+        (
+            ("viewed", "visited"),
+            "count",
+            "anywhere",
+            rf"{_FROM}{_SEEN}(?:viewed|visited) (?P<noise>{_NUMBER}) times(?:{_TO}|(?=[.!]| since | today| so far))",
+        ),
+    )
+)
+"""What a line must contain something of to be worth looking, what it is, whether it may stand in headings and tables
+("anywhere") or not ("loose"), and the pattern."""
+_DIGIT = re.compile(r"[0-9]")
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
+
+
+class Noise(NamedTuple):
+    """A part of a line: what it is ("age", "token", "count" or "clock"), and of a clock what it says."""
+
+    start: int
+    end: int
+    why: str
+    stamp: Stamp | None = None
+
+
+def without_noise(lines: list[str], firm: Collection[int], now: float) -> tuple[list[str], list[Stamp]]:
+    """Lines with placeholders for what changes by itself and what may be a clock, and what these say.
+
+    Parameters
+        firm: numbers of lines in headings and tables
+        now: of the fetch, Unix seconds
+
+    >>> without_noise(["Posted 3 minutes ago", "Now 5.99 until 7 May 2026", "Updated 7 May 2026"], (), 0.0)
+    (['Posted ⟨age⟩', 'Now 5.99 until 7 May 2026', 'Updated ⟨clock⟩'], [Stamp(text='7 May 2026', near='')])
+    """
+    steady: list[str] = []
+    stamps: list[Stamp] = []
+    for number, line in enumerate(lines):
+        found = noise_in(line, number in firm, now, MOST_STAMPS - len(stamps))
+        if found:
+            stamps += [each.stamp for each in found if each.stamp is not None]
+            line = _masked(line, found)
+        steady.append(line)
+    return steady, stamps
+
+
+def noise_in(line: str, firm: bool, now: float, most_stamps: int = MOST_STAMPS) -> list[Noise]:
+    """What of a line changes by itself or may be a clock, in order, no two of them overlapping."""
+    if len(line) < SHORTEST:
+        return []
+    lower = line.lower()
+    found = list(islice(_stamps(line, lower, firm, now), most_stamps)) if _DIGIT.search(line) else []
+    if " ago" in lower or "just now" in lower:
+        found += [Noise(start, end, "age") for start, end in ages_in(line)]
+    for marks, why, where, pattern in _CERTAIN:
+        if any(mark in lower for mark in marks) and not (firm and where == "loose"):
+            for match in pattern.finditer(line):
+                start, end = match.span("noise")
+                if why != "token" or _is_random(line[start:end]):
+                    found.append(Noise(start, end, why))
+    return _apart(found)
+
+
+def _apart(found: list[Noise]) -> list[Noise]:
+    """In order, without what overlaps with one before."""
+    kept: list[Noise] = []
+    for each in sorted(found, key=lambda one: (one.start, one.end)):
+        if not kept or each.start >= kept[-1].end:
+            kept.append(each)
+    return kept
+
+
+def _masked(line: str, found: list[Noise]) -> str:
+    kept, place = [], 0
+    for each in found:
+        kept += [line[place : each.start], f"⟨{each.why}⟩"]
+        place = each.end
+    return "".join([*kept, line[place:]])
+
+
+def _stamps(line: str, lower: str, firm: bool, now: float) -> Iterator[Noise]:
+    """Where a clock may be: alone in a line (with seconds, if it is a time alone), or behind words that say so."""
+    if len(line) <= LONGEST_ALONE and not firm and (alone := _ALONE.fullmatch(line)):
+        if alone["day"] or alone["day2"] or (alone["time2"] or "").count(":") == 2:
+            yield Noise(0, len(line), "clock", _stamp(line, alone, now))
+        return
+    if any(mark in lower for mark in _MARKS):
+        for said in _SAID_STAMP.finditer(line):
+            timed = said["time"] or said["time2"]
+            if timed or said["said"].lower() != "as of":
+                yield Noise(*said.span("stamp"), "clock", _stamp(said["stamp"], said, now))
+
+
+def _stamp(text: str, found: re.Match[str], now: float) -> Stamp:
+    day, time = found["day"] or found["day2"] or "", found["time"] or found["time2"] or ""
+    zone = (found["zone"] or found["zone2"] or "").strip(" ()")
+    said = as_written(f"{day} {time} {zone}".strip()) or as_written(f"{day} {time}".strip())
+    return Stamp(text, "" if said is None else _near(said, now))
+
+
+def _near(said: Written, now: float) -> str:
+    """How it stands to the moment of the fetch: "day" if on that day, the zone by which it is that time, or nothing."""
+    if said.time is None:
+        earliest, latest = (datetime.fromtimestamp(now + shift, UTC).date() for shift in (-WEST_S, EAST_S))
+        return "day" if any(earliest <= day.date() <= latest for day in said.days) else ""
+    today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = said.days or [today + timedelta(days=shift) for shift in (-1, 0, 1)]
+    for east_s in _ZONES_S if said.east_s is None else (said.east_s,):
+        for day in days:
+            if -BEHIND_S <= day.timestamp() + said.time.total_seconds() - east_s - now <= AHEAD_S:
+                return f"{east_s / 60.0:+.0f}"
+    return ""
+
+
+def _is_random(word: str) -> bool:
+    """A random token has digits and letters, and is hexadecimal or keeps changing case; words and numbers do not."""
+    if not any(character.isdigit() for character in word) or not any(character.isalpha() for character in word):
+        return False
+    if _HEXADECIMAL.fullmatch(word):
+        return True
+    sorts = ["0" if character.isdigit() else "a" if character.islower() else "A" for character in word]
+    switches = sum(one != other for one, other in pairwise(sorts))
+    return len(word) >= 20 and len(set(sorts)) == 3 and switches * 3 >= len(word)
+
+
+# -- ages
+
+REACH = 200
+"""Characters before an age that are looked at."""
+_UNIT = r"(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|years?)"
+_AGE = re.compile(
+    r"(?<![0-9][,.])(?:\b(?:about|around|approximately|almost|nearly) |~ ?)?"
+    rf"\b(?:[0-9]{{1,5}}|an?|one|(?:a )?few|(?:a )?couple(?: of)?) ?{_UNIT}"
+    rf"(?:,? (?:and )?[0-9]{{1,2}} ?{_UNIT}){{0,2}} ago\b|\bjust now\b",
+    re.IGNORECASE,
+)
+_APART = "|·•,;:()[]–—/"
+_NAME = r"[@\w][\w.'/-]{0,40}"
+_AFTER = re.compile(
+    rf"(?: (?:by|in|from|via)(?: {_NAME}){{1,4}})?(?:$|[.!](?= |$)| ?[{re.escape(_APART)}]| - )", re.IGNORECASE
+)
+_DATED = frozenset((
+    "posted", "published", "updated", "modified", "changed", "revised", "edited", "commented", "replied", "answered",
+    "asked", "submitted", "uploaded", "shared", "written", "reviewed", "created", "added", "joined", "opened", "closed",
+    "merged", "committed", "pushed", "released", "refreshed", "checked", "generated", "fetched", "read", "viewed",
+    "seen", "active",
+))  # fmt: skip
+_LATEST = frozenset(("activity", "post", "reply", "comment", "message", "visit", "login", "update", "edit", "change"))
+"""These date something behind "last"."""
+_LIMITS = frozenset(("than", "over", "under", "within", "least", "most", "for", "who", "that", "which"))
+"""Before an age, within the same part of a line."""
+_CONDITIONS = frozenset(("if", "unless", "whether"))
+"""Before an age, within the same sentence."""
+
+
+def ages_in(line: str) -> Iterator[tuple[int, int]]:
+    """Where the ages of a line begin and end.
+
+    >>> [*ages_in("Posted 3 minutes ago")], [*ages_in("Bought less than 30 days ago")]
+    ([(7, 20)], [])
+    """
+    for found in _AGE.finditer(line):
+        before = line[max(0, found.start() - REACH) : found.start()].lower()
+        if _AFTER.match(line, found.end()) and _may_end_in_an_age(before):
+            yield found.span()
+
+
+def _may_end_in_an_age(before: str) -> bool:
+    """Of what stands before one, in lower case."""
+    part = _behind_the_last(_APART, before.replace(" - ", " – ")).split()
+    if part and not (_dates(part) and _LIMITS.isdisjoint(part)):
+        return False
+    if not any(word in before for word in _CONDITIONS):
+        return True
+    sentence = _behind_the_last("|·•.!?", before).split()
+    return _CONDITIONS.isdisjoint(word.strip(_APART) for word in sentence)
+
+
+def _dates(words: list[str]) -> bool:
+    """Whether what follows these words is the age of something."""
+    return words[-1] in _DATED or (words[-1] in _LATEST and words[-2:-1] == ["last"]) or "by" in words[-4:-1]
+
+
+def _behind_the_last(characters: str, text: str) -> str:
+    return text[max(map(text.rfind, characters)) + 1 :]

@@ -1,0 +1,94 @@
+"""What counts on a page, by its owner's word: which part of it, how it is compared, and what is left out.
+
+The same words make the name of the rule by which a digest was made: two digests can be compared only if their rules are
+the same (`digests`).
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from recrawl.crawl.reading.findings import UnreadableError
+
+if TYPE_CHECKING:
+    from recrawl.store.source_terms import EffectiveOptions
+
+RULES = 4
+"""Grows whenever the same words come to mean another digest of the same page."""
+
+
+class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a page is compared from visit to visit.
+
+    Parameters
+        select: CSS selector of what counts; empty for the main text
+        digest: "text", or "raw" for the bytes as they came
+        ignore: CSS selectors of what does not count
+        ignore_text: regular expressions of text that does not count
+        ignore_noise: whether what certainly changes by itself is left out (`noise`)
+    """
+
+    select: str = ""
+    digest: Literal["text", "raw"] = "text"
+    ignore: tuple[str, ...] = ()
+    ignore_text: tuple[str, ...] = ()
+    ignore_noise: bool = True
+
+    @classmethod
+    def of(cls, select: str, options: EffectiveOptions) -> WhatCounts:
+        """What counts for a source with these options."""
+        return cls(
+            select=select,
+            digest=options.digest,
+            ignore=options.ignore,
+            ignore_text=options.ignore_text,
+            ignore_noise=options.ignore_noise,
+        )
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule: the version of recrawl's own part, and a digest of the owner's."""
+        return f"{RULES}-{blake2b(msgspec.json.encode(_encodable(self)), digest_size=4).hexdigest()}"
+
+    @property
+    def words(self) -> str:
+        """The same for people.
+
+        >>> WhatCounts(select=".price", ignore=(".ad",), ignore_noise=False).words
+        'what .price picks, without what .ad picks'
+        """
+        if self.digest == "raw":
+            return "every byte"
+        said = [f"what {self.select} picks" if self.select else "its main text"]
+        if self.ignore:
+            said.append(f"without what {', '.join(self.ignore)} picks")
+        if self.ignore_text:
+            said.append(f"without text like {', '.join(self.ignore_text)}")
+        if self.ignore_noise == bool(self.select):
+            said.append("without clocks, ages and counters" if self.ignore_noise else "clocks and counters included")
+        return ", ".join(said)
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """An owner's pattern; `^` and `$` are the ends of a line. UnreadableError if it is none."""
+    try:
+        return re.compile(pattern, re.MULTILINE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UnreadableError(f"{pattern[:200]!r} is not a regular expression: {error}") from error
+
+
+def _encodable(counts: WhatCounts) -> list[object]:
+    """Its fields in an order that stays, every text in it fit for UTF-8."""
+    return [_mended(value) for value in (counts.select, counts.digest, counts.ignore, counts.ignore_text)] + [
+        counts.ignore_noise
+    ]
+
+
+def _mended(value: str | tuple[str, ...]) -> str | list[str]:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return [each.encode("utf-8", "replace").decode() for each in value]

@@ -1,0 +1,202 @@
+"""Pages: the text of them that counts, and a digest of it that stands still when nothing was said.
+
+The text is the page's `main_text`, or what a CSS selector picks, without what its owner ignores (`page_selection`). The
+digest is taken without what certainly changes by itself (`noise`). Prices, other numbers, dates and times stay: those
+are what people watch pages for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lxml import etree
+
+from recrawl.crawl import urls
+from recrawl.crawl.reading.compared_lines import parts_of
+from recrawl.crawl.reading.digests import digest_of, relation
+from recrawl.crawl.reading.findings import Findings, UnreadableError
+from recrawl.crawl.reading.main_text import Text, main_text, picked_text
+from recrawl.crawl.reading.noise import without_noise
+from recrawl.crawl.reading.page_selection import WhatCounts, compiled
+from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean, visible
+
+FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json",
+                        "application/json+feed"))  # fmt: skip
+MOST_FEEDS = 20
+LARGEST = 4_000_000
+"""Bytes of a page or text that are looked at."""
+_HTML = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+_USUAL = WhatCounts()
+
+
+def read_page(
+    body: bytes,
+    url: str,
+    now: float,
+    counts: WhatCounts = _USUAL,
+    keep_text: int = 200_000,
+    raw: bytes | None = None,
+    marked: bool = False,
+) -> Findings:
+    """What an HTML page says.
+
+    Parameters
+        body: UTF-8
+        now: of the fetch, Unix seconds
+        keep_text: bytes of the text that is kept; the digest is of all of it
+        raw: the body as it came, if that is another
+        marked: whether to say, too, which parts count and why others do not
+    """
+    root = _tree(body[:LARGEST])
+    if root is None:
+        return Findings(kind="page", digest=digest_of(counts.rule, body if raw is None else raw))
+    ignored = {element: f"ignored: {select}" for select in counts.ignore for element in picked_elements(root, select)}
+    text, remark = _read_tree(root, counts.select, ignored)
+    if counts.select and counts.digest == "text" and not text.lines:
+        _complain_of_no_text(root, counts.select)
+    parts = parts_of(_read_tree(root, counts.select, ignored, marked=True)[0], counts, now) if marked else ()
+    text = without_ignored(text, counts.ignore_text)
+    return Findings(
+        kind="page",
+        title=clean(root.findtext(".//title") or "", TITLE_CHARACTERS),
+        text=bounded("\n".join(text.lines), keep_text),
+        digest=_digest(text, counts, now, body if raw is None else raw),
+        advertises=advertised(root, url),
+        remark=_remark(body) or (remark if counts.digest == "text" else ""),
+        parts=parts,
+    )
+
+
+def read_text(
+    body: bytes,
+    now: float,
+    counts: WhatCounts = _USUAL,
+    keep_text: int = 200_000,
+    raw: bytes | None = None,
+    marked: bool = False,
+) -> Findings:
+    """What a plain text says; parameters as of `read_page`."""
+    lines = (" ".join(visible(line).split()) for line in body[:LARGEST].decode("utf-8", "replace").split("\n"))
+    whole = Text([*filter(None, lines)])
+    text = without_ignored(whole, counts.ignore_text)
+    return Findings(
+        kind="page",
+        text=bounded("\n".join(text.lines), keep_text),
+        digest=_digest(text, counts, now, body if raw is None else raw),
+        remark=_remark(body),
+        parts=parts_of(whole, counts, now) if marked else (),
+    )
+
+
+def read_bytes(body: bytes, counts: WhatCounts = _USUAL) -> Findings:
+    """What is neither text nor markup: only how much there is, and whether it is the same."""
+    return Findings(kind="page", text=f"binary, {len(body):,} bytes", digest=digest_of(counts.rule, body))
+
+
+def without_ignored(text: Text, patterns: tuple[str, ...]) -> Text:
+    """Without what matches an owner's patterns, and without lines of which nothing is left."""
+    if not patterns:
+        return text
+    whole = "\n".join(text.lines)
+    for pattern in patterns:
+        whole = compiled(pattern).sub(lambda found: "\n" * found[0].count("\n"), whole)
+    left = Text()
+    for number, line in enumerate(whole.split("\n")):
+        if shown := " ".join(line.split()):
+            if number in text.firm:
+                left.firm.add(len(left.lines))
+            left.lines.append(shown)
+    return left
+
+
+def says_the_same(old: str, old_at: float, new: str, new_at: float, ignore_noise: bool) -> bool:
+    """Whether two texts of a page, read at these times, differ in nothing that counts."""
+    counts = WhatCounts(ignore_noise=ignore_noise)
+    before, after = (_digest(Text(text.split("\n")), counts, at) for text, at in ((old, old_at), (new, new_at)))
+    return relation(before, after) == "same"
+
+
+def _read_tree(root: Any, select: str, ignored: dict[Any, str], marked: bool = False) -> tuple[Text, str]:
+    if not select:
+        return main_text(root, ignored, marked)
+    picked = picked_elements(root, select)
+    if not picked:
+        raise UnreadableError(f"the selector {select[:200]!r} picks nothing on this page")
+    inside: set[Any] = set()
+    text = Text()
+    for element in picked:
+        if element not in ignored and not any(ancestor in inside for ancestor in element.iterancestors()):
+            inside.add(element)
+            text.add(picked_text(element, ignored, marked))
+    return text, ""
+
+
+def _complain_of_no_text(root: Any, select: str) -> None:
+    """UnreadableError if nothing was there to be ignored: no change of it would ever be seen."""
+    if not any(picked_text(element).lines for element in picked_elements(root, select)):
+        raise UnreadableError(f"the selector {select[:200]!r} picks elements without text on this page")
+
+
+def _digest(text: Text, counts: WhatCounts, now: float, raw: bytes = b"") -> str:
+    if counts.digest == "raw":
+        return digest_of(counts.rule, raw)
+    lines, stamps = without_noise(text.lines, text.firm, now) if counts.ignore_noise else (text.lines, [])
+    return digest_of(counts.rule, "\n".join(lines).encode("utf-8", "replace"), stamps)
+
+
+def advertised(root: Any, url: str) -> tuple[str, ...]:
+    """The feeds a page names in its head."""
+    base = ""
+    found: dict[str, None] = {}
+    for element in root.iter("base", "link"):
+        href = element.get("href")
+        if not href:
+            continue
+        if element.tag == "base":
+            base = base or urls.join(url, href) or url
+        elif (
+            "alternate" in element.get("rel", "").lower().split() and _media_type(element.get("type", "")) in FEED_TYPES
+        ):
+            target = urls.join(base or url, href)
+            if target:
+                found[target] = None
+            if len(found) >= MOST_FEEDS:
+                break
+    return tuple(found)
+
+
+def bounded(text: str, size: int) -> str:
+    """At most so many bytes of UTF-8, with … where something was cut."""
+    if len(text) * 4 <= size or len(encoded := text.encode("utf-8", "replace")) <= size:
+        return text
+    return encoded[: max(size - 3, 0)].decode("utf-8", "ignore") + "…"
+
+
+def is_whole(text: str) -> bool:
+    """Whether nothing was cut of a text that was kept."""
+    return not text.endswith("…")
+
+
+def _tree(body: bytes) -> Any:
+    try:
+        return etree.fromstring(body, _HTML) if body.strip() else None
+    except (etree.XMLSyntaxError, etree.ParserError, ValueError):
+        return None
+
+
+def picked_elements(root: Any, select: str) -> list[Any]:
+    """What a CSS selector picks; UnreadableError if it is none."""
+    from cssselect import GenericTranslator, SelectorError
+
+    try:
+        return list(root.xpath(GenericTranslator().css_to_xpath(select)))
+    except (SelectorError, etree.XPathError) as error:
+        raise UnreadableError(f"the selector {select[:200]!r} is not a CSS selector: {error}") from error
+
+
+def _remark(body: bytes) -> str:
+    return f"only the first {LARGEST // 1_000_000} MB were looked at" if len(body) > LARGEST else ""
+
+
+def _media_type(value: str) -> str:
+    return value.partition(";")[0].strip().lower()

@@ -1,0 +1,258 @@
+"""The contract of stores, a protocol per role. The battery in `tests/contracts` holds every store to it.
+
+Whoever needs one role asks for that; :class:`Store` is all of them. Calls are synchronous and thread-safe; the pipeline
+makes them from one thread of its own. One program writes crawls at a time (`claim`); any number of programs may read,
+and edit the catalogue, meanwhile. Errors are :class:`recrawl.errors.StoreError` with a message a person can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, Unpack
+
+from recrawl.store.records import (
+    Added,
+    Batch,
+    Believed,
+    Click,
+    ClickTotals,
+    Crawl,
+    Event,
+    Hold,
+    Item,
+    ItemChoice,
+    Keep,
+    Lease,
+    Price,
+    Progress,
+    Robots,
+    Source,
+    SourceChoice,
+    SourceState,
+    Totals,
+    Vacuumed,
+    Version,
+)
+
+
+class Catalogue(Protocol):
+    """The sources. Every edit of one has a revision, so that whoever follows the catalogue finds what changed."""
+
+    def add(self, sources: Sequence[Source]) -> list[Added]:
+        """Take in sources by URL; one that is there already is left as it is."""
+        ...
+
+    def source(self, target: int | str) -> Source | None:
+        """By id or by exact URL."""
+        ...
+
+    def sources(self, **choice: Unpack[SourceChoice]) -> list[Source]:
+        """Those that match, by id unless another order is given."""
+        ...
+
+    def count(
+        self,
+        *,
+        state: SourceState | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        never_fetched: bool = False,
+    ) -> int:
+        """How many match; with `never_fetched`, of those that have not answered so far."""
+        ...
+
+    def edit(self, sources: Sequence[Source]) -> None:
+        """Replace lines of the catalogue (by id), giving each a new revision."""
+        ...
+
+    def remove(self, ids: Sequence[int]) -> int:
+        """Forget sources and all that was found in them; how many there were."""
+        ...
+
+    def revision(self) -> int:
+        """The largest revision given so far, removals included: unchanged means nothing was edited."""
+        ...
+
+    def removed(self, since_revision: int) -> list[int]:
+        """Ids of the sources removed after a revision."""
+        ...
+
+    def tags(self, limit: int = 100) -> list[tuple[str, int]]:
+        """Tags and how many sources have each, the most common first."""
+        ...
+
+    def believed(self) -> Believed:
+        """What is believed of every active source."""
+        ...
+
+
+class CrawlLog(Protocol):
+    """What crawling has led to. One program writes it at a time."""
+
+    def claim(self, owner: str, now: float) -> None:
+        """Become the one that crawls; StoreError naming the other if one is alive. Ended by `release` or by death."""
+        ...
+
+    def claimed(self) -> str | None:
+        """Who is crawling now, in words; None if nobody is."""
+        ...
+
+    def release(self) -> None:
+        """Give up the claim."""
+        ...
+
+    def progress(self, ids: Sequence[int] | None = None) -> Iterator[Progress]:
+        """Of these sources, or of all, by id. Every source has one, from the moment it is added."""
+        ...
+
+    def commit(self, batch: Batch) -> None:
+        """Write it all, or nothing; durable against the death of the process when it returns.
+
+        What belongs to a source that was removed meanwhile is left out. Of an update's `source`, only what a crawl
+        can find out is written (kind, title, note, that it is retired, where it moved to unless its owner edited it
+        since), so that its owner's edits stay. StoreFullError when there is no space left.
+        """
+        ...
+
+    def shared(self) -> bytes | None:
+        """The learner's record of the whole catalogue."""
+        ...
+
+    def holds(self, now: float) -> list[Hold]:
+        """Those that still stand."""
+        ...
+
+    def robots(self, origin: str) -> Robots | None:
+        """What is cached for an origin."""
+        ...
+
+    def crawls(self, *, source: int | None = None, since: float | None = None, limit: int = 100) -> list[Crawl]:
+        """Latest first."""
+        ...
+
+    def prices(self, since: float, limit: int = 2000) -> list[Price]:
+        """Oldest first; the latest `limit` of them."""
+        ...
+
+    def totals(self, since: float) -> Totals:
+        """Sums over the crawl log; refused crawls count as failed."""
+        ...
+
+
+class Items(Protocol):
+    """What was found: items, and the versions of pages."""
+
+    def items(self, **choice: Unpack[ItemChoice]) -> list[Item]:
+        """Those that match, found last first unless another order is given."""
+        ...
+
+    def item(self, id: int) -> Item | None:
+        """By id."""
+        ...
+
+    def unseen(self, listed: Sequence[tuple[int, Sequence[int]]]) -> list[set[int]]:
+        """Per (source, item keys): those keys the store does not have."""
+        ...
+
+    def versions(self, source: int, limit: int = 20) -> list[Version]:
+        """Latest first."""
+        ...
+
+    def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
+        """What differed, by the id of each of these changes; those whose version was dropped are left out."""
+        ...
+
+
+class Events(Protocol):
+    """What outlets deliver, and how far each has got."""
+
+    def events(self, after: int, limit: int = 1000) -> list[Event]:
+        """Those with a larger `seq`, in order."""
+        ...
+
+    def cursor(self, outlet: str) -> int:
+        """The last `seq` an outlet has delivered; one never heard of is remembered from the last there is now."""
+        ...
+
+    def advance(self, outlet: str, seq: int) -> None:
+        """An outlet has delivered everything up to here."""
+        ...
+
+
+class Clicks(Protocol):
+    """What readers opened."""
+
+    def record_clicks(self, clicks: Sequence[Click]) -> int:
+        """Take in clicks; how many counted. Of one client on one item only `CLICKS_PER_CLIENT` do, and those on items
+        that are gone do not."""
+        ...
+
+    def clicks(self, since_id: int = 0, limit: int = 1000) -> list[Click]:
+        """Those with a larger id, in order."""
+        ...
+
+    def click_totals(self, source: int) -> ClickTotals:
+        """Over all items of a source."""
+        ...
+
+
+class Notes(Protocol):
+    """Small things that programs keep under a name."""
+
+    def note(self, name: str) -> bytes | None:
+        """What a program keeps under a name."""
+        ...
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        """Keep something small under a name, in place of what was there; None forgets it."""
+        ...
+
+
+class Store(Catalogue, CrawlLog, Items, Events, Clicks, Notes, Protocol):
+    """All of it."""
+
+    def vacuum(self, keep: Keep, now: float) -> Vacuumed:
+        """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
+        ...
+
+    def close(self) -> None:
+        """Done with it."""
+        ...
+
+
+class Leases(Protocol):
+    """Who may write for a part of a store. Every scope has an epoch, which grows when its owner changes."""
+
+    def lease(self, scopes: Iterable[str], owner: str, seconds: float) -> Mapping[str, int]:
+        """Become the owner of those scopes nobody owns now, for a time by the store's clock: their epochs.
+
+        StoreError while the whole store is claimed.
+        """
+        ...
+
+    def renew(self, epochs: Mapping[str, int], seconds: float) -> set[str]:
+        """Stay the owner for so long from now: the scopes that did not pass to another meanwhile."""
+        ...
+
+    def let_go(self, epochs: Mapping[str, int]) -> None:
+        """Give up leases before their time."""
+        ...
+
+    def leases(self, prefix: str) -> Sequence[Lease]:
+        """Who owns scopes that begin so, or did last."""
+        ...
+
+
+class Buckets(Protocol):
+    """The parts of the catalogue that writers share out among themselves."""
+
+    def unplaced(self, limit: int) -> list[tuple[int, str]]:
+        """Sources without a bucket: (id, URL), by id."""
+        ...
+
+    def place(self, placed: Sequence[tuple[int, str, int]]) -> None:
+        """Give each (id, URL, bucket) its bucket and a new revision.
+
+        One that has a bucket, or another URL by now than the bucket was found from, is left as it is.
+        """
+        ...

@@ -1,0 +1,130 @@
+"""What counts for one source: its own words first, then those of its tags, then the settings.
+
+Tags speak through `[tags.NAME]` in the settings, in the order in which the source has them. This is the one place where
+that is decided: ask :meth:`recrawl.store.records.Source.terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from recrawl.config import Config, SourceOptions, TagSettings
+from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
+from recrawl.config.source_options import USUAL, Digest
+from recrawl.units import parse_duration
+
+if TYPE_CHECKING:
+    from recrawl.store.records import Source
+
+MOST_KNOWN = 10_000
+
+
+class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts for one source. Times in seconds.
+
+    Parameters
+        half_life_s, max_age_s: its own, else its tags', else the settings'
+        own_half_life, own_max_age: the same without the settings'; None where only these speak
+        interval, active_hours: None and empty where nothing of the kind was asked for
+    """
+
+    importance: float = 1.0
+    half_life_s: float = HALF_LIFE_S
+    max_age_s: float = MAX_AGE_S
+    own_half_life: float | None = None
+    own_max_age: float | None = None
+    digest: Digest = "text"
+    ignore: tuple[str, ...] = ()
+    ignore_text: tuple[str, ...] = ()
+    ignore_noise: bool = True
+    robots: bool = True
+    hints: bool = True
+    interval: float | None = None
+    active_hours: tuple[str, ...] = ()
+    notify: bool = True
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What counts for sources that say nothing themselves: the settings' words, and those of tags."""
+
+    digest: Digest = "text"
+    robots: bool = True
+    tags: Mapping[str, TagSettings] = field(default_factory=dict)
+    half_life_s: float = HALF_LIFE_S
+    max_age_s: float = MAX_AGE_S
+    _known: dict[tuple[object, ...], EffectiveOptions] = field(default_factory=dict, repr=False, compare=False)
+    """The same is said of many sources."""
+
+    @classmethod
+    def of(cls, config: Config) -> Defaults:
+        """As the settings say."""
+        return cls(config.pages.digest, config.politeness.robots, config.tags, config.half_life_s, config.max_age_s)
+
+    def terms(self, source: Source) -> EffectiveOptions:
+        """What counts for a source."""
+        key = (source.options, source.tags, not source.select, source.importance, source.half_life, source.max_age)
+        known = self._known.get(key)
+        if known is None:
+            known = self._weighed(source)
+            if len(self._known) < MOST_KNOWN:
+                self._known[key] = known
+        return known
+
+    def _weighed(self, source: Source) -> EffectiveOptions:
+        own = source.options
+        tagged = [self.tags[tag] for tag in source.tags if tag in self.tags] if self.tags else []
+        if not tagged and own == USUAL:
+            return EffectiveOptions(
+                importance=source.importance,
+                half_life_s=source.half_life or self.half_life_s,
+                max_age_s=source.max_age or self.max_age_s,
+                own_half_life=source.half_life,
+                own_max_age=source.max_age,
+                digest=self.digest,
+                robots=self.robots,
+                ignore_noise=not source.select,
+            )
+        said = _first_said(own, tagged)
+        noise = said("ignore_noise")
+        half_life = source.half_life or _time("half_life", tagged)
+        max_age = source.max_age or _time("max_age", tagged)
+        return EffectiveOptions(
+            importance=_importance(source.importance, tagged),
+            half_life_s=half_life or self.half_life_s,
+            max_age_s=max_age or self.max_age_s,
+            own_half_life=half_life,
+            own_max_age=max_age,
+            digest=said("digest") or self.digest,
+            ignore=said("ignore") or (),
+            ignore_text=said("ignore_text") or (),
+            ignore_noise=not source.select if noise is None else noise,
+            robots=_unless_said(said("robots"), self.robots),
+            hints=_unless_said(said("hints"), True),
+            interval=own.interval or _time("interval", tagged),
+            active_hours=said("active_hours") or (),
+            notify=_unless_said(said("notify"), True),
+        )
+
+
+def _first_said(own: SourceOptions, tagged: Sequence[TagSettings]) -> Callable[[str], Any]:
+    """By name, the first that says something; None if nobody does."""
+    places: list[SourceOptions | TagSettings] = [own, *tagged]
+    return lambda name: next((said for place in places if (said := getattr(place, name)) not in (None, ())), None)
+
+
+def _unless_said(said: bool | None, usual: bool) -> bool:
+    return usual if said is None else said
+
+
+def _importance(own: float, tagged: Sequence[TagSettings]) -> float:
+    return own if own != 1.0 else next((each.importance for each in tagged if each.importance is not None), 1.0)
+
+
+def _time(name: str, tagged: Sequence[TagSettings]) -> float | None:
+    """The first time, in seconds, that a tag gives."""
+    return next((parse_duration(name, text) for each in tagged if (text := getattr(each, name))), None)

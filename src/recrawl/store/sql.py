@@ -1,0 +1,330 @@
+"""The parts of a store that both databases answer to the same statement, a class per role.
+
+`$1` is the first value given. What one database needs otherwise is in its own classes, which extend these.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Unpack
+
+import msgspec
+
+from recrawl.errors import ParameterError
+from recrawl.store.records import (
+    Believed,
+    Click,
+    ClickTotals,
+    Crawl,
+    Event,
+    Hold,
+    Item,
+    ItemChoice,
+    ItemKind,
+    ItemOrder,
+    Price,
+    Progress,
+    Robots,
+    Source,
+    SourceChoice,
+    SourceState,
+    Totals,
+    Version,
+)
+from recrawl.store.rows import LARGEST, PAGE, Row, columns, crawl_of, fitting, pages, progress_of, record_of, source_of
+
+SOURCE_ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "failures")
+RANKED = 2000
+"""Relevance is computed among this many latest matches: a frequent word in a large store has too many to score."""
+FOUND = "items.first_seen DESC, items.id DESC"
+ITEM_ORDERS = {
+    "found": FOUND,
+    "relevance": FOUND,
+    "newest": "coalesce(items.published, items.first_seen) DESC, items.id DESC",
+}
+# Written out, because changes have an index of their own that no argument leads to.
+KINDS: dict[ItemKind, str] = {"item": "items.kind = 'item'", "change": "items.kind = 'change'"}
+FEW_SOURCES, FEW_ITEMS = 200, 2000
+"""So many are gathered one by one; of more, the latest items are walked."""
+READ_NOTE = "SELECT text FROM notes WHERE name = $1"
+
+
+class SourceQuery(msgspec.Struct, kw_only=True):
+    """A :class:`recrawl.store.records.SourceChoice`, whole."""
+
+    ids: Sequence[int] | None = None
+    state: SourceState | None = None
+    tag: str | None = None
+    text: str | None = None
+    since_revision: int = 0
+    order: str = "id"
+    limit: int | None = None
+    offset: int = 0
+
+
+class ItemQuery(msgspec.Struct, kw_only=True):
+    """A :class:`recrawl.store.records.ItemChoice`, whole."""
+
+    source: int | None = None
+    tag: str | None = None
+    since: float | None = None
+    until: float | None = None
+    kind: ItemKind | None = None
+    text: str | None = None
+    order: ItemOrder = "found"
+    limit: int = 100
+    offset: int = 0
+
+
+def numbered(conditions: Iterable[tuple[str, Any]]) -> tuple[str, list[Any]]:
+    """The WHERE clause of conditions, if there are any, and their values; `${0}` in a condition is its own value.
+
+    >>> numbered([("a = ${0}", 5), ("(b = ${0} OR c = ${0})", 6)])
+    (' WHERE a = $1 AND (b = $2 OR c = $2)', [5, 6])
+    """
+    given = list(conditions)
+    parts = [condition.format(place) for place, (condition, _) in enumerate(given, 1)]
+    return (" WHERE " + " AND ".join(parts) if parts else ""), [value for _, value in given]
+
+
+class SqlRole(ABC):
+    """A database that can be asked."""
+
+    _by_bytes: str
+    """The collation that compares texts by their bytes."""
+
+    @abstractmethod
+    def _fetch(self, statement: str, *values: Any) -> list[Row]:
+        """Rows of one statement; a list of numbers is one value."""
+
+    @abstractmethod
+    def _write(self, statement: str, *values: Any) -> None:
+        """One statement, in a transaction of its own."""
+
+    @abstractmethod
+    def _among(self, column: str) -> str:
+        """The condition that a column is one of the numbers in the first value."""
+
+    @abstractmethod
+    def _named(self, column: str, text: str) -> tuple[str, Any]:
+        """The column by whose value a row is found that has this text in a column, and that value."""
+
+
+class SqlCatalogue(SqlRole):
+    """Reads of the catalogue."""
+
+    def sources(self, **choice: Unpack[SourceChoice]) -> list[Source]:
+        """Those that match, by id unless another order is given."""
+        query = SourceQuery(**choice)
+        if query.order.removeprefix("-") not in SOURCE_ORDERS:
+            expected = f"one of {', '.join(SOURCE_ORDERS)}, with or without a leading -"
+            raise ParameterError("order", expected, repr(query.order))
+        return self._sources(query)
+
+    @abstractmethod
+    def _sources(self, query: SourceQuery) -> list[Source]:
+        """Those that match."""
+
+    def count(
+        self,
+        *,
+        state: SourceState | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        never_fetched: bool = False,
+    ) -> int:
+        """How many match; with `never_fetched`, of those that have not answered so far."""
+        query = SourceQuery(state=state, tag=tag, text=text)
+        where, values = numbered(self._conditions(query, along_state=not never_fetched))
+        if never_fetched:
+            unknown = "sources.id IN (SELECT source FROM progress WHERE last IS NULL)"
+            where = f"{where} AND {unknown}" if where else f" WHERE {unknown}"
+        return int(self._fetch(f"SELECT count(*) FROM sources{where}", *values)[0][0])
+
+    @abstractmethod
+    def _conditions(self, query: SourceQuery, *, along_state: bool = False) -> Iterator[tuple[str, Any]]:
+        """What a query asks for, as for `numbered`; `along_state` where an index on the state is of use."""
+
+    def source(self, target: int | str) -> Source | None:
+        """By id or by exact URL."""
+        if isinstance(target, int) and not 0 < target <= LARGEST:
+            return None
+        column, value = self._named("url", target) if isinstance(target, str) else ("id", target)
+        rows = self._fetch(f"SELECT {columns(Source)} FROM sources WHERE {column} = $1", value)
+        return source_of(rows[0]) if rows else None
+
+    def removed(self, since_revision: int) -> list[int]:
+        """Ids of the sources removed after a revision."""
+        rows = self._fetch("SELECT source FROM removed WHERE revision > $1 ORDER BY source", since_revision)
+        return [row[0] for row in rows]
+
+    def tags(self, limit: int = 100) -> list[tuple[str, int]]:
+        """Tags and how many sources have each, the most common first."""
+        statement = f"SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY count(*) DESC, tag {self._by_bytes} LIMIT $1"
+        return [(row[0], row[1]) for row in self._fetch(statement, limit)]
+
+    def believed(self) -> Believed:
+        """What is believed of every active source."""
+        # Every source has its progress: a left join keeps SQLite from walking that one first.
+        rows = self._fetch(
+            "SELECT id, importance, cost, half_life, max_age, value, rate, last "
+            "FROM sources LEFT JOIN progress ON progress.source = sources.id WHERE state = 'active' ORDER BY id"
+        )
+        ids, *others = zip(*rows, strict=True) if rows else ((),) * 8
+        nan = float("nan")
+        numbers = [array("d", [nan if value is None else value for value in column]) for column in others]
+        return Believed(
+            ids=array("q", ids),
+            importance=numbers[0],
+            cost=numbers[1],
+            half_life=numbers[2],
+            max_age=numbers[3],
+            value=numbers[4],
+            rate=numbers[5],
+            last=numbers[6],
+        )
+
+
+class SqlCrawlLog(SqlRole):
+    """Reads of what crawling has led to."""
+
+    def progress(self, ids: Sequence[int] | None = None) -> Iterator[Progress]:
+        """Of these sources, or of all, by id, a few thousand read at a time."""
+        selected = f"SELECT {columns(Progress)} FROM progress WHERE"
+        if ids is not None:
+            for page in pages(sorted(fitting(ids))):
+                yield from map(progress_of, self._fetch(f"{selected} {self._among('source')} ORDER BY source", page))
+            return
+        last = 0
+        while rows := self._fetch(f"{selected} source > $1 ORDER BY source LIMIT {PAGE}", last):
+            yield from map(progress_of, rows)
+            last = rows[-1][0]
+
+    def shared(self) -> bytes | None:
+        """The learner's record of the whole catalogue."""
+        rows = self._fetch("SELECT value FROM meta WHERE name = 'shared'")
+        return rows[0][0] if rows else None
+
+    def holds(self, now: float) -> list[Hold]:
+        """Those that still stand, soonest over first."""
+        statement = f"SELECT {columns(Hold)} FROM holds WHERE until > $1 ORDER BY until, host {self._by_bytes}"
+        return [record_of(Hold, row) for row in self._fetch(statement, now)]
+
+    def robots(self, origin: str) -> Robots | None:
+        """What is cached for an origin."""
+        column, value = self._named("origin", origin)
+        rows = self._fetch(f"SELECT {columns(Robots)} FROM robots WHERE {column} = $1", value)
+        return record_of(Robots, rows[0]) if rows else None
+
+    def crawls(self, *, source: int | None = None, since: float | None = None, limit: int = 100) -> list[Crawl]:
+        """Latest first."""
+        asked = (("source = ${0}", source), ("at >= ${0}", since))
+        where, values = numbered((condition, value) for condition, value in asked if value is not None)
+        last = f"ORDER BY at DESC, id DESC LIMIT ${len(values) + 1}"
+        statement = f"SELECT {columns(Crawl)} FROM crawls{where} {last}"
+        return [crawl_of(row) for row in self._fetch(statement, *values, limit)]
+
+    def prices(self, since: float, limit: int = 2000) -> list[Price]:
+        """Oldest first; the latest `limit` of them."""
+        statement = f"SELECT {columns(Price)} FROM prices WHERE at >= $1 ORDER BY at DESC, id DESC LIMIT $2"
+        rows = reversed(self._fetch(statement, since, limit))
+        return [record_of(Price, tuple(float("nan") if value is None else value for value in row)) for row in rows]
+
+    def totals(self, since: float) -> Totals:
+        """Sums over the crawl log; a crawl without a usable answer, refused by robots included, counts as failed."""
+        rows = self._fetch(
+            "SELECT count(*), CAST(coalesce(sum(requests), 0) AS bigint), "
+            "CAST(coalesce(sum(new) FILTER (WHERE outcome <> 'changed'), 0) AS bigint), "
+            "count(*) FILTER (WHERE outcome = 'changed'), count(*) FILTER (WHERE outcome IN ('failed', 'refused')), "
+            "coalesce(sum(captured), 0.0) FROM crawls WHERE at >= $1",
+            since,
+        )
+        return record_of(Totals, rows[0])
+
+
+class SqlItems(SqlRole):
+    """Reads of what was found."""
+
+    def items(self, **choice: Unpack[ItemChoice]) -> list[Item]:
+        """Those that match, found last first unless another order is given."""
+        query = ItemQuery(**choice)
+        if query.order not in ITEM_ORDERS:
+            raise ParameterError("order", f"one of {', '.join(ITEM_ORDERS)}", repr(query.order))
+        return self._items(query)
+
+    @abstractmethod
+    def _items(self, query: ItemQuery) -> list[Item]:
+        """Those that match."""
+
+    def item(self, id: int) -> Item | None:
+        """By id."""
+        if not 0 < id <= LARGEST:
+            return None
+        rows = self._fetch(f"SELECT {columns(Item)} FROM items WHERE id = $1", id)
+        return record_of(Item, rows[0]) if rows else None
+
+    def versions(self, source: int, limit: int = 20) -> list[Version]:
+        """Latest first."""
+        statement = f"SELECT {columns(Version)} FROM versions WHERE source = $1 ORDER BY at DESC, id DESC LIMIT $2"
+        return [record_of(Version, row) for row in self._fetch(statement, source, limit)]
+
+
+class SqlClicks(SqlRole):
+    """Reads of what readers opened."""
+
+    def clicks(self, since_id: int = 0, limit: int = 1000) -> list[Click]:
+        """Those with a larger id, in order."""
+        statement = f"SELECT {columns(Click)} FROM clicks WHERE id > $1 ORDER BY id LIMIT $2"
+        return [record_of(Click, row) for row in self._fetch(statement, since_id, limit)]
+
+    def click_totals(self, source: int) -> ClickTotals:
+        """Over all items of a source; walks the clicks of this source alone."""
+        counted = "CAST(coalesce(sum(count), 0) AS bigint), count(DISTINCT item), max(at)"
+        return record_of(ClickTotals, self._fetch(f"SELECT {counted} FROM clicks WHERE source = $1", source)[0])
+
+
+class SqlEvents(SqlRole):
+    """What outlets deliver, and the notes of programs."""
+
+    def events(self, after: int, limit: int = 1000) -> list[Event]:
+        """Those with a larger `seq`, in order; none appears later among those already seen."""
+        statement = f"SELECT {columns(Event)} FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"
+        return [record_of(Event, row) for row in self._fetch(statement, after, limit)]
+
+    def cursor(self, outlet: str) -> int:
+        """The last `seq` an outlet has delivered; one never heard of is remembered from the last there is now."""
+        column, key = self._named("name", outlet)
+        statement = f"SELECT seq FROM outlets WHERE {column} = $1"
+        rows = self._fetch(statement, key)
+        if not rows:
+            self._introduce(outlet)
+            rows = self._fetch(statement, key)
+        return int(rows[0][0]) if rows else self._last_seq()
+
+    @abstractmethod
+    def _introduce(self, outlet: str) -> None:
+        """Remember an outlet from now on, so that what happens before its first delivery is not lost to it.
+
+        A store that is only read does not."""
+
+    @abstractmethod
+    def _last_seq(self) -> int:
+        """The largest number ever given, also when its event is gone."""
+
+    def note(self, name: str) -> bytes | None:
+        """What a program keeps under a name."""
+        rows = self._fetch(READ_NOTE, name)
+        return rows[0][0] if rows else None
+
+    def write_note(self, name: str, text: bytes | None) -> None:
+        """Keep something small under a name, in place of what was there; None forgets it."""
+        self._write(*write_note(name, text))
+
+
+def write_note(name: str, text: bytes | None) -> tuple[Any, ...]:
+    """The statement that keeps a note or, for None, forgets it, and its values."""
+    if text is None:
+        return "DELETE FROM notes WHERE name = $1", name
+    return "INSERT INTO notes VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET text = excluded.text", name, text

@@ -1,0 +1,138 @@
+"""Writing what crawls led to, in one transaction, a statement per table."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from itertools import chain
+
+from recrawl.config import Discovery
+from recrawl.store.discovery import COUNT, NOTE, Finds
+from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version, VisitUpdate
+from recrawl.store.rows import mended, names
+from recrawl.store.sql import READ_NOTE, SqlCrawlLog, write_note
+from recrawl.store.sqlite.catalogue import add, next_revision
+from recrawl.store.sqlite.database import numbers
+from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
+from recrawl.store.sqlite.rows import as_row, insertion
+
+_CRAWL = insertion("crawls", Crawl)
+_ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
+_VERSION = insertion("versions", Version, without="id")
+_EVENT = insertion("events", Event, without="seq")
+_HOLD = insertion("holds", Hold, how="INSERT OR REPLACE")
+_ROBOTS = insertion("robots", Robots, how="INSERT OR REPLACE")
+_PRICE = insertion("prices", Price)
+_PROGRESS = "UPDATE progress SET " + ", ".join(f'"{name}" = ?' for name in names(Progress)[1:]) + " WHERE source = ?"
+# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays.
+_FOUND_OUT = """
+UPDATE sources SET
+    kind = :kind, title = :title, note = :note, revision = :new,
+    state = CASE WHEN :state = 'retired' THEN 'retired' ELSE state END,
+    url = CASE WHEN revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url) THEN :url ELSE url END
+WHERE id = :id
+"""
+
+_crawl_row = as_row(Crawl)
+_item_row = as_row(Item, without="id")
+_version_row = as_row(Version, without="id")
+_event_row = as_row(Event, without="seq")
+_hold_row = as_row(Hold)
+_robots_row = as_row(Robots)
+_progress_values = as_row(Progress, without="source")
+
+
+class SqliteCrawlLog(SqliteRole, SqlCrawlLog):
+    """The crawl log of a store in one file."""
+
+    def commit(self, batch: Batch) -> None:
+        """Write it all, or nothing; durable against the death of the process when it returns.
+
+        What a batch holds of a source that was removed meanwhile is left out. An edit of the catalogue made since the
+        crawl read its line is kept: a crawl's own changes (kind, title, note, retirement, move) are applied to it.
+        """
+        try:
+            with self._database.writing() as connection:
+                _write(connection, batch)
+        except UnicodeEncodeError:
+            # Text from the web that is no text is rare: it is looked for only when the driver finds some.
+            with self._database.writing() as connection:
+                _write(connection, mended(batch))
+
+
+def _write(connection: sqlite3.Connection, batch: Batch) -> None:
+    """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
+    updates = _of_sources_still_there(connection, batch.updates) if batch.updates else []
+    _write_ahead(connection, batch)
+    connection.executemany(_CRAWL, [_crawl_row(s.crawl) for s in updates])
+    _write_progress(connection, chain(batch.progress, (s.progress for s in updates)))
+    _write_items(connection, [_item_row(item) for s in updates for item in s.items])
+    connection.executemany(_VERSION, [_version_row(s.version) for s in updates if s.version])
+    _write_catalogue(connection, updates, batch.discovery)
+    connection.executemany(_EVENT, [_event_row(event) for s in updates for event in s.events])
+    connection.executemany(_HOLD, map(_hold_row, batch.holds))
+    connection.executemany(_ROBOTS, map(_robots_row, batch.robots))
+    if batch.price is not None:
+        connection.execute(_PRICE, as_row(Price)(batch.price))
+    if batch.shared is not None:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('shared', ?)", (batch.shared,))
+
+
+def _of_sources_still_there(connection: sqlite3.Connection, updates: list[VisitUpdate]) -> list[VisitUpdate]:
+    there = _there(connection, [s.crawl.source for s in updates])
+    return [s for s in updates if s.crawl.source in there]
+
+
+def _there(connection: sqlite3.Connection, sources: list[int]) -> set[int]:
+    wanted = numbers(sorted(set(sources)))
+    rows = connection.execute("SELECT id FROM sources WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    return {row[0] for row in rows}
+
+
+def _write_ahead(connection: sqlite3.Connection, batch: Batch) -> None:
+    if not batch.items:
+        return
+    there = _there(connection, [item.source for item in batch.items])
+    kept = [place for place, item in enumerate(batch.items) if item.source in there]
+    _write_items(connection, [_item_row(batch.items[place]) for place in kept])
+    connection.executemany(_EVENT, [_event_row(batch.events[place]) for place in kept])
+
+
+def _write_progress(connection: sqlite3.Connection, progress: Iterable[Progress]) -> None:
+    connection.executemany(_PROGRESS, [(*_progress_values(each), each.source) for each in progress])
+
+
+def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
+    """The items, and their words in the index: ids grow, so those above the largest before are the new ones."""
+    if not rows:
+        return
+    last = connection.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0]
+    connection.executemany(_ITEM, rows)
+    connection.execute(
+        "INSERT INTO items_text (rowid, title, summary) SELECT id, title, summary FROM items WHERE id > ?", (last,)
+    )
+
+
+def _write_catalogue(connection: sqlite3.Connection, updates: list[VisitUpdate], bounds: Discovery) -> None:
+    changed = [s.source for s in updates if s.source is not None]
+    if changed:
+        revision = next_revision(connection)
+        connection.executemany(_FOUND_OUT, [_found_out(source, revision) for source in changed])
+    if children := [child for s in updates for child in s.children]:
+        _take_in(connection, Finds(children, bounds))
+
+
+def _take_in(connection: sqlite3.Connection, finds: Finds) -> None:
+    """Sources that were found, as far as the bounds allow."""
+    listed = json.dumps([*finds.children])
+    known = connection.execute("SELECT url FROM sources WHERE url IN (SELECT value FROM json_each(?))", (listed,))
+    add(connection, finds.within({row[0] for row in known}, dict(connection.execute(COUNT).fetchall())))
+    statements = SqliteStatements(connection)
+    before = statements.fetch(READ_NOTE, NOTE)
+    statements.run(*write_note(NOTE, finds.note(before[0][0] if before else None)))
+
+
+def _found_out(source: Source, revision: int) -> dict[str, object]:
+    kept = ("id", "kind", "title", "note", "state", "url")
+    return {name: getattr(source, name) for name in kept} | {"old": source.revision, "new": revision}

@@ -1,0 +1,56 @@
+"""What counts for a source: its own words, else its tags', else the settings'."""
+
+from __future__ import annotations
+
+import pytest
+
+from recrawl.config import Config, SourceOptions, TagSettings
+from recrawl.config.settings import Pages, Politeness
+from recrawl.store.records import Source
+from recrawl.store.source_terms import Defaults, EffectiveOptions
+
+
+def source(*tags: str, select: str = "", importance: float = 1.0, **said: object) -> Source:
+    return Source(url="u", tags=tags, select=select, importance=importance, options=SourceOptions(**said))  # type: ignore[arg-type]
+
+
+def test_where_nobody_says_anything_the_usual_counts() -> None:
+    assert source().terms(Defaults.of(Config())) == EffectiveOptions()
+
+
+def test_the_settings_count_for_all() -> None:
+    config = Config(pages=Pages(digest="raw"), politeness=Politeness(robots=False))
+    counts = source().terms(Defaults.of(config))
+    assert (counts.digest, counts.robots) == ("raw", False)
+
+
+def test_its_own_words_come_before_its_tags_and_those_before_the_settings() -> None:
+    config = Config(
+        politeness=Politeness(robots=False),
+        tags={
+            "a": TagSettings(robots=True, interval="2h", importance=3.0, half_life="6h"),
+            "b": TagSettings(robots=False, interval="4h", hints=False, notify=False, max_age="1d"),
+        },
+    )
+    both = source("none", "a", "b").terms(Defaults.of(config))
+    assert (both.robots, both.interval, both.hints, both.notify) == (True, 7200.0, False, False)
+    assert (both.importance, both.own_half_life, both.own_max_age) == (3.0, 21600.0, 86400.0)
+    assert (both.half_life_s, both.max_age_s) == (21600.0, 86400.0)
+    assert source("b", "a").terms(Defaults.of(config)).interval == 14400.0
+    own = source("b", robots=True, interval=60.0, hints=True, importance=5.0).terms(Defaults.of(config))
+    assert (own.robots, own.interval, own.hints, own.notify, own.importance) == (True, 60.0, True, False, 5.0)
+
+
+@pytest.mark.parametrize(("said", "select", "ignored"), [(None, "", True), (None, "main", False), (True, "main", True)])
+def test_noise_is_left_out_but_not_under_a_selector(said: bool | None, select: str, ignored: bool) -> None:
+    assert source(select=select, ignore_noise=said).terms(Defaults.of(Config())).ignore_noise is ignored
+
+
+def test_half_life_and_maximum_age_are_the_settings_unless_somebody_gives_others() -> None:
+    defaults = Defaults(half_life_s=600.0, max_age_s=7200.0, tags={"a": TagSettings(notify=False)})
+    for each in (source(), source("a")):
+        usual = each.terms(defaults)
+        assert (usual.half_life_s, usual.max_age_s) == (600.0, 7200.0)
+        assert (usual.own_half_life, usual.own_max_age) == (None, None)
+    own = Source(url="u", half_life=60.0, max_age=90.0).terms(defaults)
+    assert (own.half_life_s, own.max_age_s, own.own_half_life, own.own_max_age) == (60.0, 90.0, 60.0, 90.0)
