@@ -220,7 +220,7 @@ def test_unmarked_requests_are_fetched_once_beside_the_sources(tmp_path: Path) -
     assert stats["recrawl/sources"] == 10
     assert stats["recrawl/revisits"] >= 20
     assert stats["dupefilter/filtered"] > 0
-    # What a response on its way at the interrupt still asks for is taken and, since the engine is closing, not handed out.
+    # What a response on its way at the interrupt asks for is taken; a closing engine does not hand it out.
     assert stats["scheduler/enqueued"] >= stats["scheduler/dequeued"] == len(pages)
 
 
