@@ -68,7 +68,7 @@ def _at_the_mean(self: page_model.PageModel, rows: IntArray) -> None:
     atoms.mass[rows, 0], atoms.value[rows, 0], atoms.rate[rows, 0] = 1.0, 1.0 / mean, mean
     atoms.redraw(rows)
     if self.plan is not None:
-        self.plan.believed(rows, atoms, self.worth(rows))
+        self.plan.believed(rows, atoms, self.worth(rows), self.heard.hidden[rows])
 
 
 def _no_plan(targets: int, now: float) -> None:

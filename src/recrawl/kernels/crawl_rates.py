@@ -54,13 +54,15 @@ def averaged_rates(
     mass: npt.NDArray[np.float32],
     change: npt.NDArray[np.float32],
     worth: FloatArray,
+    hidden: FloatArray,
     inverse_price: float,
     hopeless: float,
     out: FloatArray,
 ) -> float:
     """Fill `out` at these ids with ρ averaged over the atoms of what is believed of Δ; returns their sum.
 
-    `worth` is one entry per id; the other arrays have a row per page.
+    `worth` and `hidden` are one entry per id; the other arrays have a row per page. `hidden` is the share of a page's
+    changes that crawls have to find: of the others word will come, and ρ(ρ + Δ) = w·hidden·Δ/λ.
     w/λ is the rate that ρ tends to as Δ grows. A page that changes many times in between cannot be kept fresh, so a
     possible rate of `hopeless` times that counts half, and faster ones less.
     """
@@ -70,7 +72,8 @@ def averaged_rates(
         out[i] = 0.0
         for a in range(mass.shape[1]):
             if most > 0.0:
-                out[i] += mass[i, a] * rate_at_price(change[i, a], most) / (1.0 + change[i, a] / (hopeless * most))
+                crowding = 1.0 + change[i, a] / (hopeless * most)
+                out[i] += mass[i, a] * rate_at_price(change[i, a], most * hidden[k]) / crowding
         total += out[i]
     return total
 

@@ -50,21 +50,21 @@ class AveragedModel(Parts):
         """The averaged index."""
         return self.worth(rows) * self.atoms.index(rows, np.maximum(now - since, 0.0), tick)
 
-    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
+    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: Times) -> FloatArray:
         """Times before which the index of some sources is surely below a level."""
         with np.errstate(divide="ignore"):
             return since + self.atoms.young(rows, np.maximum(now - since, 0.0), self._level(rows, level))
 
-    def meets(self, rows: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+    def meets(self, rows: IntArray, since: FloatArray, level: Times, latest: FloatArray) -> FloatArray:
         """Times at which the index of some sources meets a level, `latest` at most."""
         return np.minimum(since + self.ages(rows, level), latest)
 
-    def ages(self, rows: IntArray, level: float) -> FloatArray:
+    def ages(self, rows: IntArray, level: Times) -> FloatArray:
         """Ages at which it does so; inf for never."""
         with np.errstate(divide="ignore"):
             return self.atoms.ripe(rows, self._level(rows, level))
 
-    def _level(self, rows: IntArray, level: float) -> FloatArray:
+    def _level(self, rows: IntArray, level: Times) -> FloatArray:
         """A level of the index, at unit weight."""
         result: FloatArray = level / np.maximum(self.worth(rows), 1e-300)
         return result

@@ -7,6 +7,9 @@ sources that are of its kind, so that nobody takes room for what it is not.
 *Readers.* Where clicks are told of, the worth of a feed is multiplied by its appeal, and the decay of interest is the
 one clicks show where its owner gave none (:mod:`recrawl.learning.readership`). Without clicks neither has any effect.
 
+*Lists and pushes.* What they say of sources changes what is wanted of those, as far as each is trusted, and a list is
+wanted for what it tells (:mod:`recrawl.learning.signals`).
+
 What is kept of it over a restart is the matter of :mod:`recrawl.learning.belief_rows`.
 """
 
@@ -29,6 +32,7 @@ from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Re
 from recrawl.learning.page_model import PageModel
 from recrawl.learning.rates import POINTS, UNIX_TIMES
 from recrawl.learning.readership import Clicked, Readership
+from recrawl.learning.signals import Signals
 from recrawl.learning.worth_model import WorthModel
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -75,16 +79,19 @@ class CatalogueBeliefs(Columns):
     place: npt.NDArray[np.int32]
     half_life: FloatArray
     weight: FloatArray
+    page_kind: ClassVar[int] = PAGES
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(0)
-        self.setting = setting
+        self.setting, self.now = setting, setting.now
         self.usual_half_life = setting.half_life or DEFAULT_HALF_LIFE_S
         self.models: dict[int, BeliefModel] = {}
         self.free: dict[int, list[int]] = {}
         """Rows of each model whose sources have turned out to be of another kind."""
         self.labels: list[str] | None = None
         self.readers = Readership(0, self.usual_half_life)
+        self.signals: Signals | None = None
+        """Once anybody has said something."""
         self.others: dict[str, FloatArray] = {}
         """The summaries of other catalogues."""
         self.latest = PAGES if setting.objective in ("changes", "freshness") else FEEDS
@@ -142,15 +149,17 @@ class CatalogueBeliefs(Columns):
         self.kind[ids], self.place[ids] = kind, [*reused, *range(first, first + more)]
         rows = self.place[ids].astype(np.int64)
         model.enter(rows, None if self.labels is None else [self.labels[i] for i in ids.tolist()])
+        if self.signals is not None:
+            self.signals.entered(ids)
         self.agree(ids)
 
     def leave(self, ids: IntArray) -> None:
         """Some sources are gone, or of another kind: what they showed no longer counts in what is common to all."""
-        for model, _, rows in self._parts(ids):
+        for model, _, rows in self.parts(ids):
             if isinstance(model, FeedModel | PageModel):
                 model.leave(rows)
 
-    def _parts(self, ids: IntArray) -> Iterator[tuple[BeliefModel, Any, IntArray]]:
+    def parts(self, ids: IntArray) -> Iterator[tuple[BeliefModel, Any, IntArray]]:
         """Each model, where its sources are among the ids, and their rows."""
         kinds = self.kind[ids]
         for kind, model in self.models.items():
@@ -165,13 +174,18 @@ class CatalogueBeliefs(Columns):
     def agree(self, ids: IntArray) -> None:
         """Hand the terms of some sources to their models: decay of interest and what they are worth per cost."""
         own = decay_of(self.half_life[ids])
-        for model, mine, rows in self._parts(ids):
+        for model, mine, rows in self.parts(ids):
+            weight = self.weight[ids[mine]]
             if model is self.models.get(FEEDS):
                 appeal, _, fading = self.readers.appeal(rows, own[mine])
-                model.agree(rows, fading, self.weight[ids[mine]] * appeal)
+                model.agree(rows, fading, weight * appeal * self._hidden(ids[mine]))
             else:
                 usual = decay_of(self.usual_half_life)
-                model.agree(rows, np.where(np.isnan(own[mine]), usual, own[mine]), self.weight[ids[mine]])
+                model.agree(rows, np.where(np.isnan(own[mine]), usual, own[mine]), weight)
+
+    def _hidden(self, ids: IntArray) -> FloatArray:
+        """Which share of what feeds bring nobody will tell of."""
+        return np.ones(len(ids)) if self.signals is None else self.signals.hidden(ids)
 
     def appeal(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """What clicks have taught: interest in items compared with the catalogue's mean, and μ per time unit."""
@@ -190,8 +204,12 @@ class CatalogueBeliefs(Columns):
         self.latest = kind
         ids = visits.ids
         rows = self.rows_in(kind, ids)
-        model = self.models[kind]
-        everybody = model.learn(visits.renumbered(rows), since, first)
+        model, self.now = self.models[kind], max(self.now, visits.now)
+        prompted = 0.0 if self.signals is None else self.signals.visited(visits, since, first)
+        if isinstance(model, PageModel):
+            everybody = model.learn(visits.renumbered(rows), since, first, prompted)
+        else:
+            everybody = model.learn(visits.renumbered(rows), since, first)
         if isinstance(model, FeedModel) and (visits.published is not None or visits.new is not None):
             self.readers.find(rows, *model.shown, visits.now)
             everybody |= self._follow_readers(ids, self.readers.keep_up(visits.now))
@@ -211,34 +229,46 @@ class CatalogueBeliefs(Columns):
             self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS) if fitted else ids)
         return fitted
 
+    def told(self) -> Signals:
+        """What has been said, from now on."""
+        if self.signals is None:
+            self.signals = Signals(self)
+        return self.signals
+
     # -- ranking
 
     def index(self, ids: IntArray, since: FloatArray, now: Times, tick: float = 0.0) -> FloatArray:
         """How much a crawl of some sources is wanted at `now`; NaN for those nothing is known of."""
         out = np.full(len(ids), np.nan)
-        for model, mine, rows in self._parts(ids):
+        for model, mine, rows in self.parts(ids):
             out[mine] = model.index(rows, since[mine], now if isinstance(now, float) else now[mine], tick)
+        if self.signals is not None:
+            self.signals.add_to_index(out, ids, since, np.broadcast_to(np.asarray(now, np.float64), ids.shape))
         return out
 
     def asleep_until(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
         """Times before which the index of some sources is surely below a level."""
         out = np.full(len(ids), now)
-        for model, mine, rows in self._parts(ids):
-            out[mine] = model.asleep_until(rows, since[mine], now, level)
-        return out
+        levels = None if self.signals is None else self.signals.levels(ids, since, now, level)
+        for model, mine, rows in self.parts(ids):
+            out[mine] = model.asleep_until(rows, since[mine], now, level if levels is None else levels[mine])
+        return out if self.signals is None else self.signals.wakes(out, ids, since, level)
 
     def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
         """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
         out = latest.copy()
-        for model, mine, rows in self._parts(ids):
-            out[mine] = model.meets(rows, since[mine], level, latest[mine])
-        return out
+        levels = None if self.signals is None else self.signals.levels(ids, since, -math.inf, level)
+        for model, mine, rows in self.parts(ids):
+            out[mine] = model.meets(rows, since[mine], level if levels is None else levels[mine], latest[mine])
+        return out if self.signals is None else np.minimum(self.signals.wakes(out, ids, since, level), latest)
 
     def intervals(self, ids: IntArray, price: float) -> FloatArray:
         """At which age the index of some sources reaches a price, at no special hour; inf for never."""
         out = np.full(len(ids), math.inf)
-        for model, mine, rows in self._parts(ids):
+        for model, mine, rows in self.parts(ids):
             out[mine] = model.ages(rows, price)
+        if self.signals is not None:
+            self.signals.list_intervals(out, ids, price)
         return out
 
     # -- queries
@@ -246,7 +276,7 @@ class CatalogueBeliefs(Columns):
     def moments(self, ids: IntArray) -> Moments:
         """Mean and standard deviation of value, then of rate; NaN for sources nothing is known of."""
         result = tuple(np.full(len(ids), np.nan) for _ in range(4))
-        for model, mine, rows in self._parts(ids):
+        for model, mine, rows in self.parts(ids):
             for whole, part in zip(result, model.moments(rows), strict=True):
                 whole[mine] = part
         value, value_sd, rate, rate_sd = result
@@ -258,7 +288,7 @@ class CatalogueBeliefs(Columns):
     def reasons(self, ids: IntArray, since: FloatArray, now: float) -> list[Reason]:
         """The numbers behind the index of each."""
         found = [Reason("unknown") for _ in ids]
-        for model, mine, rows in self._parts(ids):
+        for model, mine, rows in self.parts(ids):
             places = np.arange(len(ids))[mine].tolist()
             for place, reason in zip(places, model.reasons(rows, since[mine], now), strict=True):
                 found[place] = reason

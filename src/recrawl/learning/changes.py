@@ -8,7 +8,7 @@ happen. Optionally evidence fades: after a gap of one `memory` half of what was 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from recrawl.learning.rates import Refits, fit_prior, grid_quantile, normalised,
 from recrawl.records import BoolArray, FloatArray, IntArray
 
 FADING, CHANGES, FRESHNESS, DISCOVERY = range(4)
+Heard = Callable[[], tuple[IntArray, npt.NDArray[np.float32]]]
+"""Which rows other evidence is had of, and that evidence."""
 
 
 @njit(cache=True)
@@ -43,6 +45,25 @@ def learn_changes(
 
 
 @njit(cache=True)
+def _forms(rates: FloatArray, fading: float, hidden: float, form: int, worth: FloatArray, ripening: FloatArray) -> None:
+    """What a crawl is worth once ripe, and how fast it ripens, at every change rate.
+
+    At change rate Δ, of which the share h is hidden, and decay μ these are, by `form`: fading news hΔ/(hΔ + μ) at
+    hΔ + μ; changes 1 at hΔ; discovery hΔ at 0; freshness 1/Δ at Δ, whose plan knows of h itself.
+    """
+    for g in range(len(rates)):
+        unseen = hidden * rates[g]
+        worth[g], ripening[g] = 1.0, unseen
+        if form == FADING:
+            ripening[g] = unseen + fading
+            worth[g] = unseen / ripening[g]
+        elif form == FRESHNESS:
+            worth[g], ripening[g] = 1.0 / rates[g], rates[g]
+        elif form == DISCOVERY:
+            worth[g], ripening[g] = unseen, 0.0
+
+
+@njit(cache=True)
 def condense_rows(
     rows: IntArray,
     evidence: npt.NDArray[np.float32],
@@ -55,24 +76,35 @@ def condense_rows(
     value: Numbers,
     rate: Numbers,
 ) -> None:
-    """Condense the posteriors of some sources into atoms of what a crawl is worth once ripe and how fast it ripens.
-
-    At change rate Δ and decay μ these are, by `form`: fading news Δ/(Δ + μ) at Δ + μ; changes 1 at Δ; freshness 1/Δ at
-    Δ; discovery Δ at 0.
-    """
+    """Condense the posteriors of some sources, of whose changes nobody tells, into atoms of worth and ripening."""
     row, worth, ripening = np.empty(len(rates)), np.empty(len(rates)), np.empty(len(rates))
     for k in range(len(rows)):
         i = rows[k]
         for g in range(len(rates)):
             row[g] = evidence[i, g] + log_prior[g] + tilt[i] * g
-            worth[g], ripening[g] = 1.0, rates[g]
-            if form == FADING:
-                ripening[g] = rates[g] + fading[i]
-                worth[g] = rates[g] / ripening[g]
-            elif form == FRESHNESS:
-                worth[g] = 1.0 / rates[g]
-            elif form == DISCOVERY:
-                worth[g], ripening[g] = rates[g], 0.0
+        _forms(rates, fading[i], 1.0, form, worth, ripening)
+        condense(row, worth, ripening, mass[i], value[i], rate[i])
+
+
+@njit(cache=True)
+def condense_shares(
+    rows: IntArray,
+    shares: FloatArray,
+    rates: FloatArray,
+    fading: FloatArray,
+    hidden: FloatArray,
+    form: int,
+    mass: Numbers,
+    value: Numbers,
+    rate: Numbers,
+) -> None:
+    """Condense probabilities over the rates of some sources, a line each; of their changes the share `hidden` is."""
+    row, worth, ripening = np.empty(len(rates)), np.empty(len(rates)), np.empty(len(rates))
+    for k in range(len(rows)):
+        i = rows[k]
+        for g in range(len(rates)):
+            row[g] = math.log(max(shares[k, g], 1e-300))
+        _forms(rates, fading[i], hidden[i], form, worth, ripening)
         condense(row, worth, ripening, mass[i], value[i], rate[i])
 
 
@@ -131,21 +163,27 @@ class ChangeBeliefs(Columns):
         if len(labels):
             self.folder[rows] = [self.folders.of(label) for label in labels]
 
-    def learn(self, rows: IntArray, gaps: FloatArray, changed: BoolArray) -> bool:
-        """Visits after gaps > 0; True if the prior was fitted anew, which changes what is believed of every source."""
+    def learn(self, rows: IntArray, gaps: FloatArray, changed: BoolArray, heard: Heard | None = None) -> bool:
+        """Visits after gaps > 0; True if the prior was fitted anew, which changes what is believed of every source.
+
+        `heard` gives the evidence of pages whose lists are believed, which then counts in its place.
+        """
         learn_changes(rows, gaps, changed, self.evidence, self.rates, self.memory)
         self.visits[rows] += 1
         if not self.refits.due(len(rows), self.size):
             return False
-        self.refit()
+        self.refit(None if heard is None else heard())
         return True
 
-    def refit(self) -> None:
+    def refit(self, heard: tuple[IntArray, npt.NDArray[np.float32]] | None = None) -> None:
         """Fit the law of change rates to the pages seen, and tilt it along their paths."""
-        self.log_prior = fit_prior(self.evidence[self._seen()], self.log_prior, self.others)
+        evidence = self.evidence[: self.size]
+        if heard is not None and len(heard[0]):
+            evidence = evidence.copy()
+            evidence[heard[0]] = heard[1]
+        self.log_prior = fit_prior(evidence[self._seen()], self.log_prior, self.others)
         if len(self.folders) > 1:
-            tilts = self.folders.tilts(self.evidence[: self.size], self.log_prior, self.folder[: self.size])
-            self.tilt[: self.size] = tilts
+            self.tilt[: self.size] = self.folders.tilts(evidence, self.log_prior, self.folder[: self.size])
 
     def summary(self) -> FloatArray:
         """How many of the sources seen are believed to be at each rate."""

@@ -33,6 +33,7 @@ from recrawl.learning.drift import DriftingArrivals
 from recrawl.learning.interest import FadingInterest
 from recrawl.learning.listings import flattened, learn_listings
 from recrawl.learning.model import Moments, Reason, Setting, Times
+from recrawl.learning.rates import normalised
 from recrawl.learning.rhythms import OWN_ITEMS_BY_HOUR, OWN_ITEMS_BY_WEEKDAY, FeedRhythms, own_profiles, pool
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
@@ -201,7 +202,7 @@ class FeedModel(Parts):
         rhythm_scan(rows, times, isinstance(now, float), since / DAY, *columns)
         return out * self._worth(rows)
 
-    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
+    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: Times) -> FloatArray:
         """Times before which the index of some feeds is surely below a level, within a day."""
         out, ahead = np.empty(len(rows)), (HORIZON_DAYS, self.bonus)
         with np.errstate(divide="ignore"):
@@ -210,7 +211,7 @@ class FeedModel(Parts):
         quiet_until(rows, now / DAY, since / DAY, wanted, FURTHEST_DAYS, *columns)
         return out * DAY
 
-    def meets(self, rows: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+    def meets(self, rows: IntArray, since: FloatArray, level: Times, latest: FloatArray) -> FloatArray:
         """Times at which the index of some feeds meets a level, `latest` at most."""
         out, ahead = np.empty(len(rows)), (HORIZON_DAYS, SHORTEST_WAIT_DAYS, self.bonus)
         with np.errstate(divide="ignore"):
@@ -224,6 +225,16 @@ class FeedModel(Parts):
         out, wanted = np.empty(len(rows)), level / np.maximum(self._worth(rows), 1e-300)
         flat_ages(rows, wanted, self._believed(), self.bonus, out)
         return out * DAY
+
+    def rates(self, rows: IntArray) -> FloatArray:
+        """Items per second, on average."""
+        return self.arrivals.mean(rows) / DAY
+
+    def rate_shares(self, rows: IntArray, rates: FloatArray) -> FloatArray:
+        """Probabilities of rates per second, which are at equal ratios."""
+        per_day = rates * DAY
+        shape, scale_rate = self.arrivals.shape[rows][:, None], self.arrivals.scale_rate[rows][:, None]
+        return normalised(shape * np.log(per_day) - scale_rate * per_day)
 
     def _believed(self) -> FeedBeliefs:
         arrivals, rhythms = self.arrivals, self.rhythms

@@ -7,7 +7,8 @@ pages, whose rates drift and come in bursts, that is worth more than the index's
 often to be kept fresh at all have their share cut.
 
 The price is such that the planned rates spend what is being spent: it is found anew after visits to a share of the
-catalogue, at the pace of those visits.
+catalogue, at the pace of those visits. Visits that a signal caused are none of the plan's, and changes that will be
+signalled need no plan.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Plan(Columns):
     def __init__(self, size: int, now: float) -> None:
         super().__init__(size)
         self.inverse_price = 0.0
-        self.since, self.visits = now, 0
+        self.since, self.visits = now, 0.0
 
     @property
     def made(self) -> bool:
@@ -52,26 +53,31 @@ class Plan(Columns):
         """What the last crawl of the plan is worth, in time that a copy is fresh."""
         return 1.0 / self.inverse_price
 
-    def due(self, visits: int, now: float, pages: int | None = None) -> bool:
+    def pace_each(self, now: float) -> float:
+        """Visits per time to each page so far, before there is a plan."""
+        return max(self.visits, 1.0) / max(now - self.since, 1.0) / max(self.size, 1)
+
+    def due(self, visits: float, now: float, pages: int | None = None) -> bool:
         """Count visits; whether enough have come to plan anew for so many pages, by default all."""
         self.visits += visits
         catalogue = self.size if pages is None else pages
         return self.visits >= max(PLANNED_AFTER_LEAST, PLANNED_AFTER_SHARE * catalogue) and now > self.since
 
-    def make(self, now: float, atoms: Atoms, weight: FloatArray) -> bool:
+    def make(self, now: float, atoms: Atoms, weight: FloatArray, hidden: FloatArray) -> bool:
         """Find the price at which the planned rates spend the pace of the visits counted; whether there is one.
 
-        `weight` is of every page: 0 for those that are gone, or that nobody wants.
+        `weight` is of every page: 0 for those that are gone, or that nobody wants. So is `hidden`, the share of its
+        changes that no list will name.
         """
         pace = self.visits / (now - self.since)
-        self.since, self.visits = now, 0
+        self.since, self.visits = now, 0.0
         if not weight.any():
             return False
         everyone = np.arange(self.size)
 
         def excess(log_inverse_price: float) -> float:
             level = math.exp(log_inverse_price)
-            spent = averaged_rates(everyone, atoms.mass, atoms.rate, weight, level, HOPELESS, self.rate)
+            spent = averaged_rates(everyone, atoms.mass, atoms.rate, weight, hidden, level, HOPELESS, self.rate)
             return math.log(max(spent, 1e-300) / pace)
 
         guess = math.log(self.inverse_price) if self.made else self._first_guess(pace, atoms)
@@ -84,10 +90,10 @@ class Plan(Columns):
         change = float((atoms.mass[: self.size] * atoms.rate[: self.size]).sum(axis=1, dtype=np.float64).mean())
         return 2.0 * math.log(pace / self.size) - math.log(change)
 
-    def believed(self, rows: IntArray, atoms: Atoms, weight: FloatArray) -> None:
-        """What is believed of these changed: their planned rates at the standing price; `weight` is one per row."""
+    def believed(self, rows: IntArray, atoms: Atoms, weight: FloatArray, hidden: FloatArray) -> None:
+        """What is believed of these changed: their planned rates at the standing price; the weights are one per row."""
         if self.made:
-            averaged_rates(rows, atoms.mass, atoms.rate, weight, self.inverse_price, HOPELESS, self.rate)
+            averaged_rates(rows, atoms.mass, atoms.rate, weight, hidden, self.inverse_price, HOPELESS, self.rate)
 
 
 def _root(excess: Callable[[float], float], guess: float) -> float:

@@ -119,11 +119,12 @@ class BeliefModel(Protocol):
         """How much a crawl of some sources is wanted at `now`; `tick` is the least time between choices."""
         ...
 
-    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
-        """Times before which the index of some sources is surely below a level; `now` where nobody can say."""
+    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: Times) -> FloatArray:
+        """Times before which the index of some sources is surely below a level, one or one each; `now` where nobody
+        can say."""
         ...
 
-    def meets(self, rows: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+    def meets(self, rows: IntArray, since: FloatArray, level: Times, latest: FloatArray) -> FloatArray:
         """Times at which the index of some sources meets a level, `latest` at most."""
         ...
 

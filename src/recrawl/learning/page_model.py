@@ -7,15 +7,28 @@ pages are ranked by age × planned rate instead, once there is a plan (:mod:`rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from recrawl.kernels.crawl_rates import averaged_rates
+from recrawl.kernels.mixture_index import Numbers
 from recrawl.learning.averaged_model import AveragedModel, Terms
-from recrawl.learning.changes import CHANGES, DISCOVERY, FADING, FRESHNESS, ChangeBeliefs, condense_rows
+from recrawl.learning.changes import (
+    CHANGES,
+    DISCOVERY,
+    FADING,
+    FRESHNESS,
+    ChangeBeliefs,
+    condense_rows,
+    condense_shares,
+)
+from recrawl.learning.columns import Column, Columns
 from recrawl.learning.freshness_plan import HOPELESS, Plan
+from recrawl.learning.listed_sources import believed_rates
+from recrawl.learning.lists import Lists
 from recrawl.learning.model import Moments, Objective, Reason, Setting, Times
 from recrawl.learning.posterior_points import Atoms
 from recrawl.learning.rates import ATOMS, regridded
@@ -45,6 +58,17 @@ def _same(one: float, other: float) -> bool:
     return abs(one - other) <= 1e-6 * other
 
 
+class Hearing(Columns):
+    """Where each page is known to lists (-1 for nowhere), and the share of its changes that no list will name."""
+
+    columns: ClassVar[Mapping[str, Column]] = {
+        "place": Column(np.int32, -1, kept=False),
+        "hidden": Column(np.float64, 1.0, kept=False),
+    }
+    place: npt.NDArray[np.int32]
+    hidden: FloatArray
+
+
 class PageModel(AveragedModel):
     """Pages seen changed or unchanged."""
 
@@ -58,11 +82,14 @@ class PageModel(AveragedModel):
         self.atoms = Atoms(0, ATOMS, setting.act, setting.random)
         self.form = _FORMS[setting.objective]
         self.plan = Plan(0, setting.now) if self.form == FRESHNESS and setting.act == "mean" else None
+        self.lists: Lists | None = None
+        self.heard = Hearing(0)
         self.parts = (
             self.changes,
             self.importance,
             self.terms,
             self.atoms,
+            self.heard,
             *([] if self.plan is None else [self.plan]),
         )
 
@@ -75,8 +102,15 @@ class PageModel(AveragedModel):
         """What these showed no longer counts in the law of change rates."""
         self.changes.counted[rows] = False
 
-    def learn(self, visits: Visits, since: FloatArray, first: BoolArray) -> bool:
-        """Changed flags after known gaps teach the rate, worth collected with a change teaches its importance."""
+    def listen(self, rows: IntArray, places: IntArray, lists: Lists) -> None:
+        """Lists name some pages."""
+        self.lists, self.heard.place[rows] = lists, places
+
+    def learn(self, visits: Visits, since: FloatArray, first: BoolArray, prompted: float = 0.0) -> bool:
+        """Changed flags after known gaps teach the rate, worth collected with a change teaches its importance.
+
+        So many of the visits, `prompted`, were made because of signals.
+        """
         rows, changed = visits.ids, saw_change(visits)
         self.now = max(self.now, visits.now)
         if changed is None:
@@ -88,21 +122,24 @@ class PageModel(AveragedModel):
                 self.importance.learn(rows[hit], visits.worth[hit])
         gaps = visits.now - since
         known = ~first & (gaps > 0.0)
-        planned = self._plan_anew(int(np.count_nonzero(~first)), visits.now)
+        planned = self._plan_anew(np.count_nonzero(~first) - prompted, visits.now)
         planned |= self.importance.common != common
         if not known.any():
             return planned
         told = rows[known]
-        refitted = self.changes.learn(told, gaps[known], changed[known])
+        refitted = self.changes.learn(told, gaps[known], changed[known], self._evidence_by_lists)
         self.condense(np.arange(len(self)) if refitted else told)
         return planned or refitted
 
-    def _plan_anew(self, visits: int, now: float) -> bool:
+    def _plan_anew(self, visits: float, now: float) -> bool:
         """Plan for the pages that are there, if it is time."""
         here = self.changes.counted[: len(self)]
         if self.plan is None or not self.plan.due(visits, now, int(np.count_nonzero(here))):
             return False
-        return self.plan.make(now, self.atoms, np.where(here, self.worth(np.arange(len(self))), 0.0))
+        everyone = np.arange(len(self))
+        return self.plan.make(
+            now, self.atoms, np.where(here, self.worth(everyone), 0.0), self.heard.hidden[: len(self)]
+        )
 
     def index(self, rows: IntArray, since: FloatArray, now: Times, tick: float) -> FloatArray:
         """The averaged index, or for freshness the planned urgency: the price, for a page just due by the plan."""
@@ -110,33 +147,33 @@ class PageModel(AveragedModel):
             return super().index(rows, since, now, tick)
         return np.maximum(now - since, 0.0) * self.plan.rate[rows] * self.plan.price
 
-    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
+    def asleep_until(self, rows: IntArray, since: FloatArray, now: float, level: Times) -> FloatArray:
         """Times before which the index of some pages is surely below a level; the urgency is a line."""
         if self.plan is None or not self.plan.made:
             return super().asleep_until(rows, since, now, level)
         return since + self._urgent(rows, level)
 
-    def meets(self, rows: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+    def meets(self, rows: IntArray, since: FloatArray, level: Times, latest: FloatArray) -> FloatArray:
         """Times at which the index of some pages meets a level, `latest` at most."""
         if self.plan is None or not self.plan.made:
             return super().meets(rows, since, level, latest)
         return np.minimum(since + self._urgent(rows, level), latest)
 
-    def _urgent(self, rows: IntArray, level: float) -> FloatArray:
+    def _urgent(self, rows: IntArray, level: Times) -> FloatArray:
         """The age at which the planned urgency of some pages meets a level."""
         assert self.plan is not None
         with np.errstate(divide="ignore"):
-            return level / (self.plan.rate[rows] * self.plan.price)
+            result: FloatArray = level / (self.plan.rate[rows] * self.plan.price)
+        return result
 
-    def ages(self, rows: IntArray, level: float) -> FloatArray:
+    def ages(self, rows: IntArray, level: Times) -> FloatArray:
         """The interval at which some pages would be crawled at a price; inf for never."""
         if self.plan is None or not self.plan.made:
             return super().ages(rows, level)
         out = np.zeros(len(self))
         with np.errstate(divide="ignore"):
-            averaged_rates(
-                rows, self.atoms.mass, self.atoms.rate, self.worth(rows), 1.0 / np.float64(level), HOPELESS, out
-            )
+            worth, hidden, inverse_price = self.worth(rows), self.heard.hidden[rows], 1.0 / np.float64(level)
+            averaged_rates(rows, self.atoms.mass, self.atoms.rate, worth, hidden, inverse_price, HOPELESS, out)
             return 1.0 / out[rows]
 
     def summary(self) -> FloatArray:
@@ -225,6 +262,59 @@ class PageModel(AveragedModel):
             atoms.value,
             atoms.rate,
         )
+        listed = rows[self.heard.place[rows] >= 0]
+        if len(listed):
+            self._condense_listed(listed)
         atoms.redraw(rows)
         if self.plan is not None:
-            self.plan.believed(rows, atoms, self.worth(rows))
+            self.plan.believed(rows, atoms, self.worth(rows), self.heard.hidden[rows])
+
+    # -- what lists say
+
+    def _condense_listed(self, rows: IntArray) -> None:
+        """Atoms of pages that lists name: what is believed with and without the list, as far as it is trusted."""
+        lists, places, atoms = self.lists, self.heard.place[rows].astype(np.int64), self.atoms
+        assert lists is not None
+        self.heard.hidden[rows] = lists.hidden(places)
+        shares = self.shares(rows, places, lists.law(places)[3])
+        condense_shares(
+            rows, shares, self.changes.rates, self.terms.fading, self.heard.hidden, self.form,
+            atoms.mass, atoms.value, atoms.rate,
+        )  # fmt: skip
+
+    def shares(self, rows: IntArray, places: IntArray, trust: FloatArray) -> FloatArray:
+        """Probabilities over the change rates of listed pages, if their lists are right with these probabilities."""
+        lists, changes = self.lists, self.changes
+        assert lists is not None
+        recall, per_change, per_time, _ = lists.law(places)
+        heard, out = lists.sources, np.empty((len(rows), len(changes.rates)))
+        believed_rates(
+            rows, changes.evidence, changes.log_prior, changes.tilt, changes.rates,
+            places, heard.evidence, heard.count, heard.time, recall, per_change, per_time, trust, out,
+        )  # fmt: skip
+        return out
+
+    def _evidence_by_lists(self) -> tuple[IntArray, npt.NDArray[np.float32]]:
+        """The pages whose lists are rather believed than not, and the evidence of their rates by that."""
+        rows = np.flatnonzero(self.heard.place[: len(self)] >= 0)
+        places = self.heard.place[rows].astype(np.int64)
+        if self.lists is None or not len(rows):
+            return rows, np.empty((0, len(self.changes.rates)), np.float32)
+        believed = self.lists.law(places)[3] > 0.5
+        rows, places = rows[believed], places[believed]
+        prior = self.changes.log_prior + self.changes.tilt[rows][:, None] * np.arange(len(self.changes.rates))
+        evidence = np.log(np.maximum(self.shares(rows, places, np.ones(len(rows))), 1e-300)) - prior
+        evidence -= evidence.max(axis=1, keepdims=True, initial=-np.inf) if len(rows) else 0.0
+        return rows, np.maximum(evidence, -1e30).astype(np.float32)
+
+    def change_atoms(self, rows: IntArray) -> tuple[Numbers, Numbers]:
+        """Masses of the atoms of some pages, and the change rate at each."""
+        atoms, hidden = self.atoms, np.maximum(self.heard.hidden[rows][:, None], 1e-9)
+        mass, rate = atoms.mass[rows], atoms.rate[rows].astype(np.float64)
+        if self.form == FADING:
+            rate = np.maximum(rate - self.terms.fading[rows][:, None], 0.0) / hidden
+        elif self.form == CHANGES:
+            rate = rate / hidden
+        elif self.form == DISCOVERY:
+            rate = atoms.value[rows] / hidden
+        return mass, rate.astype(np.float32)

@@ -32,6 +32,8 @@ FAMILIES = 0.5
 """The largest share that is owed to newcomers nobody asked for one by one."""
 TURN = 2.0**-40
 """A turn lowers the merit by this part of it: a billion of them by a thousandth."""
+SOONER = -(2.0**41)
+"""The turn of one that is looked at before all others of up to twice its merit."""
 
 
 class ColdStart:
@@ -110,6 +112,8 @@ class ColdStart:
         """What newcomers are ranked by, before costs."""
         own = self._learned.half_life[ids] / self._learned.usual_half_life
         merit: FloatArray = self._kept.importance[ids] * np.where(np.isnan(own), 1.0, own)
+        if self._learned.signals is not None:
+            merit = merit * self._learned.signals.promise(ids)
         return np.maximum(merit, 1e-300)
 
     def _turns(self, merit: FloatArray, kin: IntArray) -> FloatArray:
@@ -120,6 +124,18 @@ class ColdStart:
             turns[place] = max(float(turns[place]), self._next.get(family, 0.0))
             self._next[family] = float(turns[place]) + 1.0
         return turns
+
+    def found_list(self, target: int) -> None:
+        """A target was a list. Lists come last in a catalogue that has some: so the one before it may be one too."""
+        before = np.array([target - 1])
+        waits = target > self._first and not self.strangers(before)[0]
+        if waits and not self._kept.visited[before][0] and not self._kept.removed[before][0]:
+            self.hasten(target - 1)
+
+    def hasten(self, target: int) -> None:
+        """Look at this newcomer before its equals."""
+        self._kept.turn[target] = SOONER
+        self.configure(np.array([target]))
 
     # -- when they may be chosen
 

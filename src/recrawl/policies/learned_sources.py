@@ -23,6 +23,14 @@ from recrawl.policies.index_ranking import IndexRanking
 from recrawl.policies.source_columns import SourceColumns
 from recrawl.records import FloatArray, IntArray, Visits, checked, whole_numbers
 
+
+def _latest(ids: IntArray, at: FloatArray) -> FloatArray:
+    """Of each id, by number, the latest time."""
+    order = np.lexsort((at, ids))
+    last = np.append(ids[order][1:] != ids[order][:-1], True) if len(ids) else np.empty(0, bool)
+    return at[order][last]
+
+
 CLICKED_FROM = (-math.inf, -math.inf, -math.inf, 0.0, 0.0)
 """The least that each column of `Clicked` may hold."""
 
@@ -37,6 +45,8 @@ class LearnedSources(RankedPolicy):
     ranking: IndexRanking
     mark: int
     """How far the record of clicks has been read."""
+    may_end_in_lists: bool
+    """Whether the last targets of a catalogue nobody has said anything of may be lists."""
     stale: bool
     """Whether rows or laws were loaded that nothing has been fitted to yet."""
 
@@ -45,7 +55,7 @@ class LearnedSources(RankedPolicy):
     def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets, in constant time each on average; returns their ids."""
         self.require_start()
-        count, kept = call_checks.more(count, labels), self.kept
+        count, kept, self.may_end_in_lists = call_checks.more(count, labels), self.kept, False
         if groups is not None and not kept.grouped:
             if len(kept):
                 raise ParameterError("groups", "None: the policy was started without groups", groups)
@@ -82,7 +92,7 @@ class LearnedSources(RankedPolicy):
         `kin` numbers families of sources that share what one newcomer is owed, from 0; -1 for none. It counts for
         sources that no other call has named yet.
         """
-        chosen, kept = self._known(ids), self.kept
+        chosen, kept, self.may_end_in_lists = self._known(ids), self.kept, False
         size, positive = len(chosen), "finite and > 0"
         if importance is not None:
             importance = call_checks.numbers("importance", importance, "finite and >= 0", size)
@@ -111,6 +121,8 @@ class LearnedSources(RankedPolicy):
         self._admit()
         gone = self.kept.remove(self._known(ids))
         self.learned.leave(gone)
+        if self.learned.signals is not None:
+            self.learned.signals.forget(gone)
         self.ranking.awake.sleep(gone, np.full(len(gone), math.inf))
         self.newcomers.leave(gone[~self.kept.visited[gone]], self.now)
 
@@ -121,17 +133,68 @@ class LearnedSources(RankedPolicy):
         ids, kept = self._visited(visits), self.kept
         self._admit()
         self.now = max(self.now, visits.now)
-        idle = visits.of_lists if visits.failed is None else visits.of_lists | visits.failed
-        useful = some_visits(visits, ~idle) if idle.any() else visits
+        useful = visits if visits.failed is None else some_visits(visits, ~visits.failed)
         seen = useful.ids
         if len(seen):
-            everybody = self.learned.learn(useful, kept.since[seen], ~kept.visited[seen])
+            everybody = self._learn(useful)
             self.newcomers.leave(seen[~kept.visited[seen] & ~kept.removed[seen]], self.now)
             kept.last[seen] = kept.since[seen] = visits.now
             kept.visited[seen] = True
+            self._read_lists(useful)
             if everybody:
                 self.ranking.rouse_all()
         self._land(ids)
+        self._keep_up()
+
+    def _learn(self, visits: Visits) -> bool:
+        """Learn from visits; one to a list that shows nothing of its own teaches only what it says."""
+        shows = visits.published is not None or visits.new is not None
+        lists = visits.of_lists
+        if not shows and self.learned.signals is not None:
+            lists = lists | self.learned.signals.are_lists(visits.ids)
+        own = visits if shows or not lists.any() else some_visits(visits, ~lists)
+        since, first = self.kept.since[own.ids], ~self.kept.visited[own.ids]
+        return len(own) > 0 and self.learned.learn(own, since, first)
+
+    def _read_lists(self, visits: Visits) -> None:
+        """Take in what lists say of other sources; one that does not say says what it said before."""
+        kept = self.kept
+        entries = visits.sitemap or [None] * len(visits)
+        for target, entry in zip(visits.ids.tolist(), entries, strict=True):
+            if entry is not None:
+                pages, lastmod = entry
+                here = ~kept.removed[pages] & (pages != target)
+                pages, lastmod = pages[here], lastmod[here]
+                last = np.where(kept.visited[pages], kept.last[pages], -np.inf)
+                self._heard(self.learned.told().read(target, visits.now, pages, lastmod, last), pages)
+                self.newcomers.found_list(target)
+            elif self.learned.signals is not None and self.learned.signals.are_lists(np.array([target]))[0]:
+                self.learned.signals.same(target, visits.now)
+
+    def hear(self, ids: IntArray, now: float, at: FloatArray) -> None:
+        """A push is a signal of the site of each."""
+        kept = self.kept
+        self._admit()
+        self.now = max(self.now, now)
+        here = ~kept.removed[ids]
+        ids, at = np.unique(ids[here]), _latest(ids[here], at[here])
+        if len(ids):
+            last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
+            self._heard(self.learned.told().push(ids, now, at, last), ids)
+
+    def _heard(self, touched: IntArray, named: IntArray) -> None:
+        """Something was said of sources (`named`), which changes what is thought of some."""
+        self.ranking.rouse(touched)
+        self.newcomers.configure(named[~self.kept.visited[named] & ~self.kept.removed[named]])
+
+    def _keep_up(self) -> None:
+        """A little of what has to be brought in line from time to time."""
+        signals = self.learned.signals
+        if signals is not None:
+            signals.price = self.ranking.price
+            kept = signals.keep_up(self.now)
+            kept = kept[~self.kept.removed[kept]]
+            self._heard(kept, kept)
 
     def feedback(self, ids: npt.ArrayLike, clicked: Clicked, *, now: float, mark: int | None = None) -> IntArray:
         """Readers opened items; which sources are believed otherwise now.

@@ -28,8 +28,10 @@ from recrawl.kernels.worth import half_life_of
 from recrawl.learning import belief_rows
 from recrawl.learning.beliefs import CatalogueBeliefs
 from recrawl.learning.layouts import LAYOUT, READABLE
+from recrawl.learning.lists import ListBelief
 from recrawl.learning.model import OBJECTIVES, Objective, Setting
 from recrawl.learning.posterior_points import ACTS, Act
+from recrawl.learning.rates import UNIX_TIMES
 from recrawl.policies import call_checks
 from recrawl.policies.age_floor import AgeFloor
 from recrawl.policies.cold_start import ColdStart
@@ -49,6 +51,9 @@ NEWCOMERS_SHARE = (0.5, 1.0)
 class LearnedWhittle(LearnedSources):
     """The index of learned parameters.
 
+    Lists (sitemaps, feeds and pages that name others) and pushes are heard, and believed as far as each has earned it
+    (`lists`).
+
     Parameters
         objective: "ephemeral" (interest captured), "freshness" (time copies are fresh), "discovery" (delay to new
             items), "changes" (changes found, weighted by the worth collected with them)
@@ -67,8 +72,12 @@ class LearnedWhittle(LearnedSources):
     *Cold start.* A source with n newcomers ahead of it is first chosen before more than (n + 1)/cold_start tokens have
     been offered to `choose` (at equal costs, and if nothing holds it), whatever the price. Ahead are those of larger
     importance × half-life / cost, and of equal ones those added before; of a family (`configure`), one member for each
-    of the source's own family before it, and at least one.
+    of the source's own family before it, and at least one. Where there are lists they are numbered after the pages that
+    they name, and tell which of those to look at first: so the last target of `start` is looked at before its equals,
+    unless owners have said something of targets, and if it is a list, the one before it.
     """
+
+    uses_lists = True
 
     def __init__(
         self,
@@ -119,6 +128,7 @@ class LearnedWhittle(LearnedSources):
         self.newcomers = ColdStart(self.cold_start, self.now, self.kept, self.learned)
         self.mark, self.stale = 0, False
         self._enter(targets, numbers, labels, None if sources is None else sources.cost)
+        self.may_end_in_lists = targets > 1 and self.now > UNIX_TIMES
 
     @property
     def price(self) -> float:
@@ -133,6 +143,9 @@ class LearnedWhittle(LearnedSources):
         kept, self.now = self.kept, max(self.now, now)
         self.ranking.follow_clock(now)
         self._admit()
+        if self.may_end_in_lists:
+            self.newcomers.hasten(len(kept) - 1)
+            self.may_end_in_lists = False
         if self.stale:
             self._recompute()
         tokens = min(budget, float(kept.cost[: len(kept)].sum())) if math.isinf(budget) else float(budget)
@@ -172,6 +185,11 @@ class LearnedWhittle(LearnedSources):
         chosen = self._fresh(ids)
         when = np.broadcast_to(np.asarray(now, np.float64), chosen.shape)
         return self.learned.index(chosen, self.kept.since[chosen], when, self.ranking.tick)
+
+    def lists(self, now: float) -> list[ListBelief]:
+        """What is thought of every list, and of the pushes of every site."""
+        signals = self.learned.signals
+        return [] if signals is None else signals.beliefs(float(now))
 
     def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """The numbers behind the index of each."""
@@ -235,7 +253,7 @@ class LearnedWhittle(LearnedSources):
         there was none, `last` is since when the source is known. A row of an unknown layout is not used: its source
         is known to have been crawled, and nothing more.
         """
-        chosen, kept = self._known(ids), self.kept
+        chosen, kept, self.may_end_in_lists = self._known(ids), self.kept, False
         when = np.array(np.broadcast_to(np.asarray(last, np.float64), chosen.shape))
         crawled = np.isfinite(when)
         if visited is not None:
