@@ -75,6 +75,31 @@ class ListBelief:
     visits: float
 
 
+@dataclass(frozen=True)
+class Heard:
+    """What lists and pushes have said of one source.
+
+    Parameters
+        list: that it listens to, by its number as a target; -1 for the pushes of its site
+        name: the label of that list, or of a source of the site
+        stated: when the list says it was modified last; NaN if it does not say
+        signalled: the time of the latest signal since the last visit; -inf if there was none
+        signals: since the last visit; a batch counts once
+        chance: that it has changed as it was signalled
+        told: share of its changes that the list is expected to name
+        precision: share of the signals about it that are true, if the list is right; NaN if none would come
+    """
+
+    list: int
+    name: str
+    stated: float
+    signalled: float
+    signals: int
+    chance: float
+    told: float
+    precision: float
+
+
 class ListRows(Columns):
     """A row per list, and per part of one, beside its account in `ListTrust`.
 

@@ -3,7 +3,7 @@
 A bulk edit, a new template, a list that was built anew: whoever names many pages at once is right about all of
 them or about few. So signals of one reading whose times follow each other within a minute are a run, and a run of
 `LEAST_SIZE` or more is a batch. Each batch has a precision of its own, which the first visits to its pages find out for
-all the others. Before them it is that of earlier batches of about the same size: in this list and, for a little, in all.
+all the others. Before them it is that of earlier batches of about the same size: in this list and, a little, in all.
 """
 
 from __future__ import annotations

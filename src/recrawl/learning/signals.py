@@ -17,6 +17,7 @@ small share of all visits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,11 @@ import numpy.typing as npt
 from recrawl.kernels.continuous_index import continuous_index, crossing_age
 from recrawl.kernels.worth import decay_of
 from recrawl.learning.feed_model import FeedModel
-from recrawl.learning.lists import ListBelief, Lists, key_of, push_key
+from recrawl.learning.listed_sources import NOBODY
+from recrawl.learning.lists import Heard, ListBelief, Lists, key_of, push_key
 from recrawl.learning.page_model import PageModel, saw_change
 from recrawl.learning.rates import rate_grid
+from recrawl.learning.signal_batches import ALONE
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
 if TYPE_CHECKING:
@@ -218,7 +221,10 @@ class Signals:
             index[lists] = np.where(np.isnan(index[lists]), 0.0, index[lists]) + self.list_index(ids[lists], now[lists])
 
     def levels(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
-        """What is left of a level for the index without signals, whose part never grows; `now` -inf for when they came."""
+        """What is left of a level for the index without signals, whose part never grows.
+
+        As of `now`, or with -inf as of when the signals came.
+        """
         out, waiting = np.full(len(ids), level), self._waiting(ids)
         if len(waiting):
             some = ids[waiting]
@@ -388,20 +394,13 @@ class Signals:
         ids = lists.members[row]
         places = lists.places(ids)
         ids, places = ids[places >= 0], places[places >= 0]
-        sources, target, change = lists.sources, int(kept.target[row]), np.zeros(len(places))
+        sources, change = lists.sources, self._mean_change(ids)
         said = sources.says(places)
-        for model, mine, rows in self._beliefs.parts(ids):
-            if isinstance(model, PageModel):
-                mass, rate = model.change_atoms(rows)
-                change[mine] = (mass * rate).sum(axis=1)
-            elif isinstance(model, FeedModel):
-                change[mine] = model.rates(rows)
         recall, per_change, per_time, _ = lists.law(places)
         true, false = (recall * change)[said].sum(), (per_change * change + per_time)[said].sum()
-        name = self._label(target) if target >= 0 else self._label(int(ids[0])) if len(ids) else ""
         return ListBelief(
-            id=target,
-            name=name,
+            id=int(kept.target[row]),
+            name=self._name(row, ids),
             trust=float(trust.trust[row]),
             recall=float(trust.recall[row]),
             precision=float(true / (true + false)) if true + false > 0.0 else float("nan"),
@@ -412,6 +411,47 @@ class Signals:
             news=float(true * max(now - kept.read[row], 0.0)) if np.isfinite(kept.read[row]) else float("nan"),
             visits=float(trust.visits[row]),
         )
+
+    def heard(self, ids: IntArray) -> list[Heard | None]:
+        """What lists and pushes have said of some sources; None for one that nobody names."""
+        self.lists.grow(self._beliefs.size)
+        out: list[Heard | None] = [None] * len(ids)
+        places = self.lists.places(ids)
+        named = np.flatnonzero(places >= 0)
+        named = named[self.lists.sources.owner[places[named]] != NOBODY]
+        mine, where, sources = ids[named], places[named], self.lists.sources
+        change, chance, waits = self._mean_change(mine), self._chance(mine), sources.waits(where)
+        recall, per_change, per_time, trusted = self.lists.law(where)
+        true, false = recall * change, per_change * change + per_time
+        for k, place in enumerate(named.tolist()):
+            row = int(sources.owner[where[k]])
+            out[place] = Heard(
+                list=int(self.lists.rows.target[row]),
+                name=self._name(row, mine[k : k + 1]),
+                stated=float(sources.stated[where[k]]),
+                signalled=float(sources.signalled[where[k]]) if waits[k] else -math.inf,
+                signals=int(sources.pending[where[k]]) + int(sources.batch[where[k]] != ALONE),
+                chance=float(chance[k]),
+                told=float(trusted[k] * recall[k]),
+                precision=float(true[k] / (true[k] + false[k])) if true[k] + false[k] > 0.0 else math.nan,
+            )
+        return out
+
+    def _name(self, row: int, ids: IntArray) -> str:
+        """The label of a list, or for the pushes of a site that of a source they are about."""
+        target = int(self.lists.rows.target[row])
+        return self._label(target) if target >= 0 else self._label(int(ids[0])) if len(ids) else ""
+
+    def _mean_change(self, ids: IntArray) -> FloatArray:
+        """The mean of what is believed of the change rate of some sources."""
+        change = np.zeros(len(ids))
+        for model, mine, rows in self._beliefs.parts(ids):
+            if isinstance(model, PageModel):
+                mass, rate = model.change_atoms(rows)
+                change[mine] = (mass * rate).sum(axis=1)
+            elif isinstance(model, FeedModel):
+                change[mine] = model.rates(rows)
+        return change
 
 
 def _mean(log_shares: FloatArray, of: FloatArray) -> FloatArray:

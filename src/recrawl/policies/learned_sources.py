@@ -23,14 +23,6 @@ from recrawl.policies.index_ranking import IndexRanking
 from recrawl.policies.source_columns import SourceColumns
 from recrawl.records import FloatArray, IntArray, Visits, checked, whole_numbers
 
-
-def _latest(ids: IntArray, at: FloatArray) -> FloatArray:
-    """Of each id, by number, the latest time."""
-    order = np.lexsort((at, ids))
-    last = np.append(ids[order][1:] != ids[order][:-1], True) if len(ids) else np.empty(0, bool)
-    return at[order][last]
-
-
 CLICKED_FROM = (-math.inf, -math.inf, -math.inf, 0.0, 0.0)
 """The least that each column of `Clicked` may hold."""
 
@@ -177,10 +169,11 @@ class LearnedSources(RankedPolicy):
         self._admit()
         self.now = max(self.now, now)
         here = ~kept.removed[ids]
-        ids, at = np.unique(ids[here]), _latest(ids[here], at[here])
-        if len(ids):
-            last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
-            self._heard(self.learned.told().push(ids, now, at, last), ids)
+        ids, place = np.unique(ids[here], return_inverse=True)
+        latest = np.full(len(ids), -np.inf)
+        np.maximum.at(latest, place, at[here])
+        last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
+        self._heard(self.learned.told().push(ids, now, latest, last), ids)
 
     def _heard(self, touched: IntArray, named: IntArray) -> None:
         """Something was said of sources (`named`), which changes what is thought of some."""

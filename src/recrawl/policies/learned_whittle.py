@@ -28,7 +28,7 @@ from recrawl.kernels.worth import half_life_of
 from recrawl.learning import belief_rows
 from recrawl.learning.beliefs import CatalogueBeliefs
 from recrawl.learning.layouts import LAYOUT, READABLE
-from recrawl.learning.lists import ListBelief
+from recrawl.learning.lists import Heard, ListBelief
 from recrawl.learning.model import OBJECTIVES, Objective, Setting
 from recrawl.learning.posterior_points import ACTS, Act
 from recrawl.learning.rates import UNIX_TIMES
@@ -143,9 +143,9 @@ class LearnedWhittle(LearnedSources):
         kept, self.now = self.kept, max(self.now, now)
         self.ranking.follow_clock(now)
         self._admit()
-        if self.may_end_in_lists:
+        if self.may_end_in_lists and not kept.visited[len(kept) - 1]:
             self.newcomers.hasten(len(kept) - 1)
-            self.may_end_in_lists = False
+        self.may_end_in_lists = False
         if self.stale:
             self._recompute()
         tokens = min(budget, float(kept.cost[: len(kept)].sum())) if math.isinf(budget) else float(budget)
@@ -190,6 +190,11 @@ class LearnedWhittle(LearnedSources):
         """What is thought of every list, and of the pushes of every site."""
         signals = self.learned.signals
         return [] if signals is None else signals.beliefs(float(now))
+
+    def heard(self, ids: npt.ArrayLike) -> list[Heard | None]:
+        """What lists and pushes have said of some sources; None for one that nobody names."""
+        chosen, signals = self._fresh(ids), self.learned.signals
+        return [None] * len(chosen) if signals is None else signals.heard(chosen)
 
     def reasons(self, ids: npt.ArrayLike, now: float) -> list[Reason]:
         """The numbers behind the index of each."""

@@ -310,7 +310,8 @@ class Calendar:
         if which.ndim != 1 or which.dtype.kind not in "iu":
             raise ParameterError("ids", "whole numbers, one-dimensional", repr(ids))
         outside = (which < 0) | (which >= self._size)
-        bad = outside | (self._catalogue.place[np.where(outside, 0, which)] == GONE)
+        bad = outside.copy()
+        bad[~outside] = self._catalogue.place[which[~outside]] == GONE
         if bad.any():
             k = int(np.argmax(bad))
             raise ParameterError("ids", "ids of sources in the calendar", which[k], (k,))

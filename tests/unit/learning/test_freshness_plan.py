@@ -24,7 +24,7 @@ CHANGE = np.geomspace(1e-3, 10.0, 50)
 def planned(atoms: Atoms, visits: int = 100, time: float = 40.0, weight: float = 1.0) -> Plan:
     plan = Plan(len(atoms), now=0.0)
     assert plan.due(visits, time)
-    plan.make(time, atoms, np.full(len(atoms), weight))
+    plan.make(time, atoms, np.full(len(atoms), weight), np.ones(len(atoms)))
     return plan
 
 
@@ -61,7 +61,7 @@ def test_doubt_averages_the_rates_not_the_change_rate() -> None:
     low, high = sure_of(CHANGE), sure_of(CHANGE)
     low.rate[0], high.rate[0] = 1e-3, 10.0
     for extreme in (low, high):
-        twin.believed(np.array([0]), extreme, np.ones(1))
+        twin.believed(np.array([0]), extreme, np.ones(1), np.ones(1))
         extreme.rate[1, 0] = twin.rate[0]
     assert plan.rate[0] == pytest.approx(0.5 * (low.rate[1, 0] + high.rate[1, 0]))
 
@@ -70,7 +70,7 @@ def test_new_beliefs_and_new_pages_take_the_standing_price() -> None:
     atoms = sure_of(CHANGE)
     plan = planned(atoms)
     atoms.rate[3] = CHANGE[30]
-    plan.believed(np.array([3]), atoms, np.ones(1))
+    plan.believed(np.array([3]), atoms, np.ones(1), np.ones(1))
     assert plan.rate[3] == pytest.approx(plan.rate[30])
     plan.grow(2)
     assert len(plan) == 52
