@@ -39,7 +39,9 @@ def seconds(work: Callable[[], object]) -> float:
 def catalogue(pages: int, lists: int, objective: str) -> LearnedWhittle:
     """Pages of unlike paces, each visited three times, and lists nobody has read."""
     policy = LearnedWhittle(objective=objective)
-    policy.start(pages + lists, NOW - 3 * DAY, labels=[f"https://site{n // LIST_SIZE}.example/{n}" for n in range(pages + lists)])
+    policy.start(
+        pages + lists, NOW - 3 * DAY, labels=[f"https://site{n // LIST_SIZE}.example/{n}" for n in range(pages + lists)]
+    )
     draw = np.random.default_rng(0)
     paces, order = 10 ** draw.normal(-1.5, 1.0, pages), draw.permutation(pages)
     for day in range(3):
