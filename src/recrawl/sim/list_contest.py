@@ -1,0 +1,139 @@
+"""What lists are worth: the same pages at the same budget without their lists, with all of them believed, and with
+trust that each has to earn; and how that trust develops.
+
+A list is *found out* once what the learner believes of it tells nothing about its pages, and stays so: its trust, the
+probability that it tells anything at all, is below `FOUND_OUT`. How long that took is counted in visits to its pages
+since it was first read, because nothing but visits can tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from recrawl.policies.believes_lists import BelievesLists
+from recrawl.policies.learned_whittle import LearnedWhittle
+from recrawl.records import FloatArray, IntArray
+from recrawl.sim.replay import ReplayedCrawls, TraceWorld, play, replay
+from recrawl.sim.scenarios import DAY_S, Scenario
+from recrawl.sim.scoring import score
+from recrawl.sim.traces import Trace
+
+FOUND_OUT, BELIEVED = 0.1, 0.9
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What was believed of one list, and when.
+
+    Parameters
+        name: its label
+        days: when trust was asked for, in days since the start
+        trust: at those times; None before it was first read
+        right: share of its signals that are true, as believed in the end
+        tells: share of the changes that it tells of, as believed in the end
+        found_out_after: visits to its pages until it was found out; None if it was not
+        believed_after: visits to its pages until it was believed, and stayed so; None if it was not
+    """
+
+    name: str
+    days: list[float]
+    trust: list[float | None]
+    right: float
+    tells: float
+    found_out_after: int | None
+    believed_after: int | None
+
+
+class ListContest(msgspec.Struct, frozen=True, kw_only=True):
+    """Shares of time fresh, and what became of each list.
+
+    Parameters
+        without: nobody reads lists
+        believed: every list is taken at its word
+        learned: each list is trusted as far as it has been right
+    """
+
+    pages: int
+    changes: int
+    days: float
+    budget_per_day: float
+    without: float
+    believed: float
+    learned: float
+    lists: list[Standing]
+
+
+def compete_with_lists(scenario: Scenario, trace: Trace, budget: float, asked_on: list[float]) -> ListContest:
+    """Play a freshness scenario three times; trust is asked for on these days of it."""
+    crawls, watched = _watched(scenario, trace, budget)
+    blind = replay(scenario, trace, BelievesLists(), budget)
+    alone = replay(scenario, trace.without_lists(), LearnedWhittle(objective="freshness"), budget)
+    fresh = [score(scenario, trace, log, budget).value for log in (alone, blind, crawls)]
+    return ListContest(
+        pages=len(trace),
+        changes=len(trace.times),
+        days=(scenario.ends_at - scenario.starts_at) / DAY_S,
+        budget_per_day=budget,
+        without=fresh[0],
+        believed=fresh[1],
+        learned=fresh[2],
+        lists=[each.standing(asked_on) for each in watched],
+    )
+
+
+class _Watched:
+    """How trust in one list came and went, crawl by crawl."""
+
+    def __init__(self, target: int, name: str, pages: IntArray, start: float) -> None:
+        self.target, self.name, self.pages, self.start = target, name, pages, start
+        self.visits: list[int] = []
+        self.trust: list[float] = []
+        self.days: list[float] = []
+        self.right = self.tells = float("nan")
+
+    def look(self, policy: LearnedWhittle, now: float, ids: IntArray) -> None:
+        """Note what is believed after these crawls; before the list was read there is nothing to note."""
+        found = next((each for each in policy.lists(now) if each.id == self.target), None)
+        if found is None:
+            return
+        before = self.visits[-1] if self.visits else 0
+        self.visits.append(before + int(np.isin(ids, self.pages).sum()))
+        self.trust.append(found.trust)
+        self.days.append((now - self.start) / DAY_S)
+        self.right, self.tells = found.precision, found.recall
+
+    def standing(self, asked_on: list[float]) -> Standing:
+        """In a few figures."""
+        trust, last = np.array(self.trust), np.searchsorted(self.days, asked_on, side="right") - 1
+        return Standing(
+            name=self.name,
+            days=asked_on,
+            trust=[None if place < 0 else self.trust[place] for place in last.tolist()],
+            right=self.right,
+            tells=self.tells,
+            found_out_after=self._since(trust < FOUND_OUT),
+            believed_after=self._since(trust > BELIEVED),
+        )
+
+    def _since(self, holds: FloatArray) -> int | None:
+        """After how many visits something came to hold, and held from then on."""
+        if not len(holds) or not holds[-1]:
+            return None
+        return self.visits[int(np.flatnonzero(~holds)[-1]) + 1] if not holds.all() else 0
+
+
+def _watched(scenario: Scenario, trace: Trace, budget: float) -> tuple[ReplayedCrawls, list[_Watched]]:
+    """Let the learner play, and look at what it believes after every crawl."""
+    policy, world, start = LearnedWhittle(objective="freshness"), TraceWorld(trace, items=False), scenario.starts_at
+    policy.start(len(world), float(start), labels=[*trace.labels, *(each.label for each in trace.lists)])
+    watched = [_Watched(len(trace) + k, each.label, each.pages, start) for k, each in enumerate(trace.lists)]
+    log: list[tuple[float, IntArray]] = []
+    ticks = range(start + scenario.tick_s, scenario.ends_at + 1, scenario.tick_s)
+    for now, ids in play(policy, world, map(float, ticks), scenario.income(budget)):
+        log.append((now, ids))
+        for each in watched:
+            each.look(policy, now, ids)
+    ids = np.concatenate([ids for _, ids in log])
+    return ReplayedCrawls(ids, np.repeat([int(now) for now, _ in log], [len(ids) for _, ids in log])), watched
