@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LAWS = ("honest", "forgetful", "rebuilt")
 DOES = {"honest": "tells of every change", "forgetful": "leaves out 40 %", "rebuilt": "all is new each night"}
-PAGES, DAYS, WARM_DAYS, PER_DAY, TICK_S = 100, 60, 20, 72.0, 3600
+PAGES, DAYS, WARM_DAYS, PER_DAY, TICK_S = 60, 60, 20, 48.0, 1800
 """Pages of a site, length of the play, days not scored, budget."""
 CHANGES_PER_DAY, SPREAD = 0.1, 1.0
 """Median pace of a page, and the standard deviation of its logarithm."""

@@ -2,8 +2,8 @@
 trust that each has to earn; and how that trust develops.
 
 A list is *found out* once what the learner believes of it tells nothing about its pages, and stays so: its trust, the
-probability that it tells anything at all, is below `FOUND_OUT`. How long that took is counted in visits to its pages
-since it was first read, because nothing but visits can tell.
+probability that it tells anything at all, is below `FOUND_OUT`. How long that took is counted in later visits to its
+pages (a first copy shows no change), because nothing but visits can tell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recrawl.sim.scenarios import DAY_S, Scenario
 from recrawl.sim.scoring import score
 from recrawl.sim.traces import Trace
 
-FOUND_OUT, BELIEVED = 0.1, 0.9
+FOUND_OUT, BELIEVED = 0.05, 0.95
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +33,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         trust: at those times; None before it was first read
         right: share of its signals that are true, as believed in the end
         tells: share of the changes that it tells of, as believed in the end
-        found_out_after: visits to its pages until it was found out; None if it was not
-        believed_after: visits to its pages until it was believed, and stayed so; None if it was not
+        found_out_after: later visits to its pages until it was found out; None if it was not
+        believed_after: later visits to its pages until it was believed, and stayed so; None if it was not
     """
 
     name: str
@@ -92,14 +92,18 @@ class _Watched:
         self.trust: list[float] = []
         self.days: list[float] = []
         self.right = self.tells = float("nan")
+        self.copied: set[int] = set()
+        self.later = 0
 
     def look(self, policy: LearnedWhittle, now: float, ids: IntArray) -> None:
         """Note what is believed after these crawls; before the list was read there is nothing to note."""
+        visited = ids[np.isin(ids, self.pages)].tolist()
+        self.later += len(self.copied.intersection(visited))
+        self.copied.update(visited)
         found = next((each for each in policy.lists(now) if each.id == self.target), None)
         if found is None:
             return
-        before = self.visits[-1] if self.visits else 0
-        self.visits.append(before + int(np.isin(ids, self.pages).sum()))
+        self.visits.append(self.later)
         self.trust.append(found.trust)
         self.days.append((now - self.start) / DAY_S)
         self.right, self.tells = found.precision, found.recall
