@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recrawl.records import FloatArray
-    from recrawl.report.tables import Table
+    from recrawl.report.tables import Cell, Table
     from recrawl.sim.list_contest import ListContest, Standing
     from recrawl.sim.traces import Trace
     from recrawl.synthweb.world import World
@@ -28,7 +28,7 @@ PAGES, DAYS, WARM_DAYS, PER_DAY, TICK_S = 60, 60, 20, 48.0, 1800
 """Pages of a site, length of the play, days not scored, budget."""
 CHANGES_PER_DAY, SPREAD = 0.1, 1.0
 """Median pace of a page, and the standard deviation of its logarithm."""
-ASKED_ON = [7.0, 14.0, 30.0, 60.0]
+ASKED_ON = [3.0, 5.0, 7.0, 60.0]
 START = 1_700_006_400
 LONGEST_WAIT_S = 10.0
 NICE = 10
@@ -66,10 +66,14 @@ def trace_of(world: World, days: int) -> Trace:
         told = {page.number: world.listed(page.number).told(end) for page in world.pages(host)}
         owners = np.repeat(list(told), [len(each.at) for each in told.values()])
         at, lastmod = (np.concatenate([getattr(each, name) for each in told.values()]) for name in ("at", "lastmod"))
-        lists.append(TraceList.of(host, f"http://site-{host}/sitemap.xml", owners, seconds(at), seconds(lastmod)))
+        lists.append(
+            TraceList.of(
+                host, f"http://{world.lists[host].name}.example/sitemap.xml", owners, seconds(at), seconds(lastmod)
+            )
+        )
     changes = [world.events(page.number, 0.0, end) for page in world.sources]
     owners = np.repeat(np.arange(len(changes)), [len(each) for each in changes])
-    labels = [f"http://site-{page.host}{page.path}" for page in world.sources]
+    labels = [f"http://{world.lists[page.host].name}.example{page.path}" for page in world.sources]
     trace = Trace.of(np.arange(len(changes)), labels, owners, seconds(np.concatenate(changes)))
     return replace(trace, lists=tuple(lists))
 
@@ -78,8 +82,8 @@ def trace_of(world: World, days: int) -> Trace:
 def computing(seed: int) -> Iterator[Computing]:
     """Have the figures computed beside the block, which is not to be slowed down by it; nothing is left running."""
     command = [sys.executable, "-P", "-c", CHILD, str(seed), *sys.path]
-    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, **quiet)
+    quiet = subprocess.DEVNULL
+    child = subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet)
     try:
         yield Computing(child)
     finally:
@@ -93,8 +97,8 @@ class Computing:
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
 
-    def figures(self) -> ListContest | None:
-        """What it found; None if it is not done in time."""
+    def figures(self) -> ListContest | str:
+        """What it found, or why there is nothing."""
         import msgspec
 
         from recrawl.sim.list_contest import ListContest
@@ -102,8 +106,10 @@ class Computing:
         try:
             said, _ = self._child.communicate(timeout=LONGEST_WAIT_S)
         except subprocess.TimeoutExpired:
-            return None
-        return msgspec.json.decode(said, type=ListContest) if self._child.returncode == 0 else None
+            return "is not ready: code is compiled, once on this machine. Run the demo again."
+        if self._child.returncode:
+            return f"cannot be shown: its process ended with exit status {self._child.returncode}."
+        return msgspec.json.decode(said, type=ListContest)
 
 
 def main() -> None:
@@ -120,42 +126,59 @@ def table(found: ListContest) -> Table:
 
     asked = found.lists[0].days
     columns = [Column("sitemap"), Column("what it does"), *(Column(f"day {day:g}", digits=0) for day in asked)]
-    columns += [Column("right of 100", digits=0), Column("tells of 100", digits=0)]
+    columns += [Column("true of 100", digits=0), Column("tells of 100", digits=0)]
     rows = [
-        [law, DOES[law], *(_hundredths(trust) for trust in each.trust), 100.0 * each.right, 100.0 * each.tells]
+        [
+            law,
+            DOES[law],
+            *(_hundredths(trust) for trust in each.trust),
+            _hundredths(each.right),
+            _hundredths(each.tells),
+        ]
         for law, each in zip(LAWS, found.lists, strict=True)
     ]
-    return Table(columns, rows, caption="Trust in three sitemaps, in %, as visits judge them")
+    return Table(columns, rows, caption="Trust in three sitemaps, as visits to their pages judge them, in %")
 
 
 def worth(found: ListContest) -> Table:
     """How fresh the pages were."""
     from recrawl.report.tables import Column, Table
 
-    shares = (("without lists", found.without), ("every list believed", found.believed), ("trust earned", found.learned))
-    rows = [[name, 100.0 * share] for name, share in shares]
-    return Table([Column("policy"), Column("fresh, %", digits=1)], rows, caption="Share of time fresh, at one budget")
+    shares = {
+        "without lists": found.without,
+        "every list taken at its word": found.believed,
+        "each list trusted as far as it was right": found.learned,
+    }
+    rows: list[list[Cell]] = [[name, 100.0 * share] for name, share in shares.items()]
+    return Table([Column("policy"), Column("fresh", digits=1)], rows, caption="Share of time fresh at one budget, in %")
 
 
 def sentences(found: ListContest) -> list[str]:
-    """What became of each sitemap."""
+    """What was played, and what became of each sitemap; each fits a line."""
     return [
-        f"{found.pages} pages on three sites change {found.changes / found.days:.0f} times a day;"
-        f" {found.budget_per_day:.0f} requests a day, sitemaps included.",
-        *(_sentence(law, each) for law, each in zip(LAWS, found.lists, strict=True)),
+        f"Three sites with {found.pages} pages, which change {found.changes / found.days:.0f} times a day;"
+        f" {found.budget_per_day:.0f} requests",
+        f"a day, sitemaps included, for {found.days:.0f} virtual days. Only later visits to pages can",
+        "tell whether a sitemap was right:",
+        *(f"  {law}: {_became(each)}" for law, each in zip(LAWS, found.lists, strict=True)),
     ]
 
 
-def _sentence(law: str, each: Standing) -> str:
+def _became(each: Standing) -> str:
+    right, missed = _of_100(each.right), _of_100(None if each.tells is None else 1.0 - each.tells)
     if each.found_out_after is not None:
-        return f"The {law} sitemap was found out after {each.found_out_after} visits to its pages."
-    said = f"The {law} sitemap is right {_of_100(each.right)} times of 100 and tells of {_of_100(each.tells)} of 100 changes"
-    since = "" if each.believed_after is None else f"; believed after {each.believed_after} visits"
-    return f"{said}{since}."
+        return f"found out after {_visits(each.found_out_after)}; right {right} of 100 times"
+    if each.believed_after is not None:
+        return f"believed after {_visits(each.believed_after)}; right {right} of 100 times, misses {missed} of 100"
+    return f"not judged yet; right {right} of 100 times"
 
 
-def _of_100(share: float) -> str:
-    return f"{100.0 * share:.0f}"
+def _visits(count: int) -> str:
+    return f"{count} visit{'' if count == 1 else 's'}"
+
+
+def _of_100(share: float | None) -> str:
+    return "–" if share is None else f"{100.0 * share:.0f}"
 
 
 def _hundredths(share: float | None) -> float | None:

@@ -8,14 +8,14 @@ pages (a first copy shows no change), because nothing but visits can tell.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
 import msgspec
 import numpy as np
 
 from recrawl.policies.believes_lists import BelievesLists
 from recrawl.policies.learned_whittle import LearnedWhittle
-from recrawl.records import FloatArray, IntArray
+from recrawl.records import BoolArray, IntArray
 from recrawl.sim.replay import ReplayedCrawls, TraceWorld, play, replay
 from recrawl.sim.scenarios import DAY_S, Scenario
 from recrawl.sim.scoring import score
@@ -31,8 +31,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         name: its label
         days: when trust was asked for, in days since the start
         trust: at those times; None before it was first read
-        right: share of its signals that are true, as believed in the end
-        tells: share of the changes that it tells of, as believed in the end
+        right: share of its signals that are true, as believed in the end; None if it was never read
+        tells: share of the changes that it tells of, likewise
         found_out_after: later visits to its pages until it was found out; None if it was not
         believed_after: later visits to its pages until it was believed, and stayed so; None if it was not
     """
@@ -40,8 +40,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     days: list[float]
     trust: list[float | None]
-    right: float
-    tells: float
+    right: float | None
+    tells: float | None
     found_out_after: int | None
     believed_after: int | None
 
@@ -115,17 +115,21 @@ class _Watched:
             name=self.name,
             days=asked_on,
             trust=[None if place < 0 else self.trust[place] for place in last.tolist()],
-            right=self.right,
-            tells=self.tells,
+            right=_known(self.right),
+            tells=_known(self.tells),
             found_out_after=self._since(trust < FOUND_OUT),
             believed_after=self._since(trust > BELIEVED),
         )
 
-    def _since(self, holds: FloatArray) -> int | None:
+    def _since(self, holds: BoolArray) -> int | None:
         """After how many visits something came to hold, and held from then on."""
         if not len(holds) or not holds[-1]:
             return None
         return self.visits[int(np.flatnonzero(~holds)[-1]) + 1] if not holds.all() else 0
+
+
+def _known(share: float) -> float | None:
+    return None if math.isnan(share) else share
 
 
 def _watched(scenario: Scenario, trace: Trace, budget: float) -> tuple[ReplayedCrawls, list[_Watched]]:
