@@ -100,6 +100,13 @@ class Told(NamedTuple):
     true: BoolArray
 
 
+class LastTold(NamedTuple):
+    """The last that a list told of a page: when, and which time it stated, in virtual hours."""
+
+    at: float
+    lastmod: float
+
+
 class ListedPage:
     """One page in a list, told of as far as anybody has asked.
 
@@ -109,25 +116,32 @@ class ListedPage:
         seed: of all that chance decides here
     """
 
-    __slots__ = ("_changes", "_false", "_law", "_luck", "_random")
+    __slots__ = ("_changes", "_false", "_last", "_law", "_luck", "_random")
 
     def __init__(self, law: ListLaw, changes: Arrivals, seed: Sequence[int]) -> None:
         self._law, self._changes = law, changes
         self._random, self._luck = np.random.default_rng([*seed, 1]), np.empty(0)
         false = Law(rate=law.false_per_h)
         self._false = Arrivals(false, [*seed, 2], FALSE_HISTORY) if law.false_per_h > 0.0 else None
+        self._last: tuple[tuple[float, ...], LastTold | None] | None = None
 
     def told(self, hour: float) -> Told:
         """All that stood in the list by that virtual hour, also of the time before hour 0; of a silent list nothing."""
         return self._told(hour if self._law.dated else -np.inf)
 
-    def stated(self, hour: float) -> float:
-        """When the list says at that virtual hour the page was last changed; NaN if it does not say."""
-        return _last(self.told(hour))
-
-    def moved(self, hour: float) -> float:
-        """What a listing page goes by that has the newest on top; it knows times that a silent list keeps back."""
-        return _last(self._told(hour))
+    def last(self, hour: float) -> LastTold | None:
+        """What stood in the list last by that virtual hour, or would stand in a silent one; None for nothing."""
+        law = self._law
+        state = (
+            self._changes.count(hour),
+            0 if self._false is None else self._false.count(hour),
+            hour // law.told_every_h if law.told_every_h > 0.0 else 0.0,
+            hour // law.rebuilt_every_h if law.rebuilt_every_h > 0.0 else 0.0,
+        )
+        if self._last is None or self._last[0] != state:
+            told = self._told(hour)
+            self._last = state, LastTold(float(told.at[-1]), float(told.lastmod[-1])) if len(told.at) else None
+        return self._last[1]
 
     def _told(self, hour: float) -> Told:
         changes = self._changes.between(-np.inf, hour)
@@ -148,10 +162,6 @@ class ListedPage:
         mentioned = self._luck[:count] >= self._law.left_out
         mentioned[:1] = True
         return mentioned
-
-
-def _last(told: Told) -> float:
-    return float(told.lastmod[-1]) if len(told.lastmod) else float("nan")
 
 
 def _up_to(told: Told, hour: float) -> Told:
