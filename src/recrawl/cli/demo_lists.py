@@ -97,6 +97,11 @@ class Computing:
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has come to its end."""
+        return self._child.poll() is not None
+
     def figures(self) -> ListContest | str:
         """What it found, or why there is nothing."""
         import msgspec

@@ -83,7 +83,7 @@ def compete_with_lists(scenario: Scenario, trace: Trace, budget: float, asked_on
     )
 
 
-class _Watched:
+class Watched:
     """How trust in one list came and went, crawl by crawl."""
 
     def __init__(self, target: int, name: str, pages: IntArray, start: float) -> None:
@@ -132,11 +132,11 @@ def _known(share: float) -> float | None:
     return None if math.isnan(share) else share
 
 
-def _watched(scenario: Scenario, trace: Trace, budget: float) -> tuple[ReplayedCrawls, list[_Watched]]:
+def _watched(scenario: Scenario, trace: Trace, budget: float) -> tuple[ReplayedCrawls, list[Watched]]:
     """Let the learner play, and look at what it believes after every crawl."""
     policy, world, start = LearnedWhittle(objective="freshness"), TraceWorld(trace, items=False), scenario.starts_at
     policy.start(len(world), float(start), labels=[*trace.labels, *(each.label for each in trace.lists)])
-    watched = [_Watched(len(trace) + k, each.label, each.pages, start) for k, each in enumerate(trace.lists)]
+    watched = [Watched(len(trace) + k, each.label, each.pages, start) for k, each in enumerate(trace.lists)]
     log: list[tuple[float, IntArray]] = []
     ticks = range(start + scenario.tick_s, scenario.ends_at + 1, scenario.tick_s)
     for now, ids in play(policy, world, map(float, ticks), scenario.income(budget)):

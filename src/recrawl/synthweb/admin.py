@@ -1,18 +1,18 @@
 """The admin of the synthetic web, at `/_synthweb/` of every host: what it knows, and how to make it misbehave.
 
-=============  =======================================================================================================
-`truth`        JSON list of :class:`~recrawl.synthweb.ledger.SourceTruth`; `?events=0` without times, `?until=UNIX`
-`log`          JSON lines of :class:`~recrawl.synthweb.ledger.SeenRequest`; `?since=UNIX`, `?from=ROW`; DELETE: forget
-`opml`         all feeds, a folder per host
-`text`         all URLs, one per line
-`csv`          all sources: url, kind, importance, half_life; then the sitemap of each site that has one
-`lists`        JSON list of :class:`~recrawl.synthweb.site_lists.ListTruth`; `?events=0` without signals, `?until=UNIX`
-`faults`       GET the rules in force; POST one rule adds it, POST a list replaces all; DELETE ends all
-`hub`          :class:`~recrawl.synthweb.hub.HubTruth`; POST a :class:`~recrawl.synthweb.hub.HubFaults` lets it misbehave;
-               DELETE: it loses all subscriptions
-`clock`        start, now, speed, virtual hour
-`robots`       GET host → rules; POST {host: rules} changes them
-=============  =======================================================================================================
+============  ========================================================================================================
+`truth`       JSON list of :class:`~recrawl.synthweb.ledger.SourceTruth`; `?events=0` without times, `?until=UNIX`
+`log`         JSON lines of :class:`~recrawl.synthweb.ledger.SeenRequest`; `?since=UNIX`, `?from=ROW`; DELETE: forget
+`opml`        all feeds, a folder per host
+`text`        all URLs, one per line
+`csv`         all sources: url, kind, importance, half_life; then the sitemap of each site that has one
+`lists`       JSON list of :class:`~recrawl.synthweb.site_lists.ListTruth`; `?events=0` without signals, `?until=UNIX`
+`hub`         :class:`~recrawl.synthweb.hub.HubTruth`; POST :class:`~recrawl.synthweb.hub.HubFaults` to misbehave;
+              DELETE: it loses all subscriptions
+`faults`      GET the rules in force; POST one rule adds it, POST a list replaces all; DELETE ends all
+`clock`       start, now, speed, virtual hour
+`robots`      GET host → rules; POST {host: rules} changes them
+============  ========================================================================================================
 
 Requests to the admin are not logged and meet no faults.
 """

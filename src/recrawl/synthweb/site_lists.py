@@ -25,7 +25,7 @@ SITEMAP, LISTING, UNDATED = "/sitemap.xml", "/latest.html", "/latest-undated.htm
 
 
 class ListSignal(msgspec.Struct, frozen=True, gc=False):
-    """A list said that a page changed: which, when it said so, the time it stated, and whether it had (Unix seconds)."""
+    """A list said that a page changed: when it said so, the time it stated, and whether that was so."""
 
     source: int
     told_at: float

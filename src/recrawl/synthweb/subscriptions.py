@@ -5,6 +5,7 @@ A hub calls whoever it is told to. This one calls back to this machine, and to t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -13,8 +14,12 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from recrawl.errors import ParameterError
 
+Mode = Literal["subscribe", "unsubscribe"]
+MODES: dict[str, Mode] = {"subscribe": "subscribe", "unsubscribe": "unsubscribe"}
 MOST = 10_000
 """Subscriptions a hub keeps."""
+WRITTEN = re.compile(r"[!-~]+")
+"""How a URL is written: no blanks, nothing but ASCII."""
 LONGEST_URL, LONGEST_SECRET = 2048, 199
 USUAL_LEASE_S = 864_000
 """Ten days, where a subscriber asks for nothing [WebSub, 5.1]."""
@@ -24,7 +29,7 @@ USUAL_LEASE_S = 864_000
 class Asked:
     """A request to a hub that makes sense."""
 
-    mode: Literal["subscribe", "unsubscribe"]
+    mode: Mode
     source: int
     topic: str
     callback: str
@@ -54,9 +59,9 @@ class Subscription:
 def asked(body: bytes, topics: Mapping[str, int], remote: str) -> Asked:
     """What a form asks for; `topics` are sources by URL, `remote` is the address it came from."""
     fields = {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=20).items()}
-    mode, topic = fields.get("hub.mode", ""), fields.get("hub.topic", "")
-    if mode != "subscribe" and mode != "unsubscribe":
-        raise ParameterError("hub.mode", "subscribe or unsubscribe", repr(mode[:40]))
+    mode, topic = MODES.get(fields.get("hub.mode", "")), fields.get("hub.topic", "")
+    if mode is None:
+        raise ParameterError("hub.mode", "subscribe or unsubscribe", repr(fields.get("hub.mode", "")[:40]))
     if topic not in topics:
         raise ParameterError("hub.topic", "the URL of a source of this web", repr(topic[:200]))
     secret = fields.get("hub.secret", "")
@@ -69,10 +74,10 @@ def asked(body: bytes, topics: Mapping[str, int], remote: str) -> Asked:
 def _callback(url: str, remote: str) -> str:
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.port != 0 and _near(parts, remote)
+        known = parts.scheme in ("http", "https") and parts.port != 0 and not parts.fragment and _near(parts, remote)
     except ValueError:
         known = False
-    if not known or len(url) > LONGEST_URL or parts.fragment or not url.isascii() or not url.isprintable():
+    if not known or len(url) > LONGEST_URL or not WRITTEN.fullmatch(url):
         raise ParameterError("hub.callback", "an http(s) URL of this machine or of yours", repr(url[:200]))
     return url
 
@@ -114,10 +119,14 @@ class Subscriptions:
         return len(self._kept) >= MOST and (one.topic, one.callback) not in self._kept
 
     def begin(self, one: Asked, expires: float, told: int) -> None:
-        """Somebody has confirmed."""
-        self._kept[one.topic, one.callback] = Subscription(
-            one.source, one.topic, one.callback, one.secret, expires, told
-        )
+        """Somebody has confirmed; one who renews misses nothing."""
+        known = self._kept.get((one.topic, one.callback))
+        if known is None:
+            self._kept[one.topic, one.callback] = Subscription(
+                one.source, one.topic, one.callback, one.secret, expires, told
+            )
+        else:
+            known.secret, known.expires = one.secret, expires
 
     def end(self, topic: str, callback: str) -> bool:
         """Somebody is not to be told any more; whether they were."""
