@@ -23,7 +23,7 @@ from recrawl.synthweb.faults.rules import ALIASES
 from recrawl.synthweb.hub import HUB, Hub
 from recrawl.synthweb.ledger import ROBOTS_PATH, SeenRequest, SourceTruth
 from recrawl.synthweb.prepared import Prepared, prepare, still_good
-from recrawl.synthweb.site_lists import SITEMAP, ListTruth, SiteLists
+from recrawl.synthweb.site_lists import LISTING, SITEMAP, ListTruth, SiteLists
 from recrawl.synthweb.sockets import LOOPBACK, HostsBy, bound_to, listen
 from recrawl.synthweb.wire import ENDED, KEPT, Exchange, http_date, reset, whole
 from recrawl.synthweb.world import SynthSource, Timeline, World
@@ -363,4 +363,5 @@ class SynthWeb:
 
     def _front(self, host: int) -> str:
         items = "".join(f'<li><a href="{s.path}">Source {s.number}</a></li>\n' for s in self._on(host))
-        return documents.html_page(f"Host {host}", f"<ul>\n{items}</ul>")
+        latest = f'<p><a href="{LISTING}">Latest changes</a></p>\n' if host in self.world.lists else ""
+        return documents.html_page(f"Host {host}", f"{latest}<ul>\n{items}</ul>")
