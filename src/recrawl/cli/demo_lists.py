@@ -28,7 +28,7 @@ PAGES, DAYS, WARM_DAYS, PER_DAY, TICK_S = 60, 60, 20, 48.0, 1800
 """Pages of a site, length of the play, days not scored, budget."""
 CHANGES_PER_DAY, SPREAD = 0.1, 1.0
 """Median pace of a page, and the standard deviation of its logarithm."""
-ASKED_ON = [3.0, 5.0, 7.0, 60.0]
+ASKED_ON = [3.0, 5.0, 60.0]
 START = 1_700_006_400
 LONGEST_WAIT_S = 10.0
 NICE = 10
@@ -131,13 +131,14 @@ def table(found: ListContest) -> Table:
 
     asked = found.lists[0].days
     columns = [Column("sitemap"), Column("what it does"), *(Column(f"day {day:g}", digits=0) for day in asked)]
-    columns += [Column("true of 100", digits=0), Column("tells of 100", digits=0)]
+    columns += [Column(name, digits=0) for name in ("taken as right", "truly right", "tells of")]
     rows = [
         [
             law,
             DOES[law],
             *(_hundredths(trust) for trust in each.trust),
             _hundredths(each.right),
+            _hundredths(each.truly_right),
             _hundredths(each.tells),
         ]
         for law, each in zip(LAWS, found.lists, strict=True)
@@ -172,7 +173,7 @@ def sentences(found: ListContest) -> list[str]:
 def _became(each: Standing) -> str:
     right, missed = _of_100(each.right), _of_100(None if each.tells is None else 1.0 - each.tells)
     if each.found_out_after is not None:
-        return f"found out after {_visits(each.found_out_after)}; right {right} of 100 times"
+        return f"found out after {_visits(each.found_out_after)}; truly right {_of_100(each.truly_right)} of 100 times"
     if each.believed_after is not None:
         return f"believed after {_visits(each.believed_after)}; right {right} of 100 times, misses {missed} of 100"
     return f"not judged yet; right {right} of 100 times"

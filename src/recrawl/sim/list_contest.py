@@ -19,6 +19,7 @@ from recrawl.records import BoolArray, IntArray
 from recrawl.sim.replay import ReplayedCrawls, TraceWorld, play, replay
 from recrawl.sim.scenarios import DAY_S, Scenario
 from recrawl.sim.scoring import score
+from recrawl.sim.trace_lists import TraceList
 from recrawl.sim.traces import Trace
 
 FOUND_OUT, BELIEVED = 0.05, 0.95
@@ -33,6 +34,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         trust: at those times; None before it was first read
         right: share of its signals that are true, as believed in the end; None if it was never read
         tells: share of the changes that it tells of, likewise
+        truly_right: share of its signals that were true; None if there were none
         found_out_after: later visits to its pages until it was found out; None if it was not
         believed_after: later visits to its pages until it was believed, and stayed so; None if it was not
     """
@@ -42,6 +44,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     trust: list[float | None]
     right: float | None
     tells: float | None
+    truly_right: float | None
     found_out_after: int | None
     believed_after: int | None
 
@@ -79,7 +82,10 @@ def compete_with_lists(scenario: Scenario, trace: Trace, budget: float, asked_on
         without=fresh[0],
         believed=fresh[1],
         learned=fresh[2],
-        lists=[each.standing(asked_on) for each in watched],
+        lists=[
+            each.standing(asked_on, _truly_right(trace, said, scenario.starts_at))
+            for each, said in zip(watched, trace.lists, strict=True)
+        ],
     )
 
 
@@ -108,7 +114,7 @@ class Watched:
         self.days.append((now - self.start) / DAY_S)
         self.right, self.tells = found.precision, found.recall
 
-    def standing(self, asked_on: list[float]) -> Standing:
+    def standing(self, asked_on: list[float], truly_right: float | None = None) -> Standing:
         """In a few figures."""
         trust, last = np.array(self.trust), np.searchsorted(self.days, asked_on, side="right") - 1
         return Standing(
@@ -117,6 +123,7 @@ class Watched:
             trust=[None if place < 0 else self.trust[place] for place in last.tolist()],
             right=_known(self.right),
             tells=_known(self.tells),
+            truly_right=truly_right,
             found_out_after=self._since(trust < FOUND_OUT),
             believed_after=self._since(trust > BELIEVED),
         )
@@ -126,6 +133,17 @@ class Watched:
         if not len(holds) or not holds[-1]:
             return None
         return self.visits[int(np.flatnonzero(~holds)[-1]) + 1] if not holds.all() else 0
+
+
+def _truly_right(trace: Trace, said: TraceList, start: float) -> float | None:
+    """Of what a list said since the start: which share of it came with a change of the page since it spoke before."""
+    true: list[bool] = []
+    for place, page in enumerate(said.pages.tolist()):
+        at = said.listed_at[said.offsets[place] : said.offsets[place + 1]]
+        changes = trace.times[trace.offsets[page] : trace.offsets[page + 1]]
+        changed = np.diff(np.searchsorted(changes, at, side="right"), prepend=0) > 0
+        true += changed[at > start].tolist()
+    return float(np.mean(true)) if true else None
 
 
 def _known(share: float) -> float | None:

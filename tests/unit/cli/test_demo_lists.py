@@ -32,7 +32,9 @@ def test_honest_sitemaps_are_trusted_and_the_rebuilt_one_is_not(found: ListConte
     assert rebuilt.trust[-1] < 0.1
     assert rebuilt.found_out_after is not None
     assert honest.right > 0.9
-    assert rebuilt.right < 0.3
+    assert rebuilt.right < honest.right
+    assert honest.truly_right == forgetful.truly_right == 1.0
+    assert rebuilt.truly_right < 0.3
     assert honest.tells > forgetful.tells
 
 

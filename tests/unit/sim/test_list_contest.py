@@ -52,12 +52,22 @@ def test_an_honest_list_comes_to_be_trusted_and_is_worth_something(contest: List
     assert honest.trust[2] > 0.9
     assert honest.believed_after > 0
     assert honest.found_out_after is None
+    assert honest.truly_right == 1.0
     assert contest.learned > contest.without
 
 
 def test_believing_is_what_the_baseline_does(contest: ListContest) -> None:
     log = replay(SCENARIO, trace(), BelievesLists(), BUDGET)
     assert contest.believed == score(SCENARIO, trace(), log, BUDGET).value
+
+
+def test_a_signal_is_true_if_the_page_changed_since_the_one_before() -> None:
+    pages = Trace.of(np.arange(1), ["https://a.example/"], [0, 0], [START + 50, START + 250])
+    when = START + 100 * np.arange(-1, 5)
+    said = TraceList.of(0, "list", np.zeros(6, np.int64), when, when)
+    scenario = replace(SCENARIO, scored_from=START, ends_at=START + 7200)
+    (rebuilt,) = compete_with_lists(scenario, replace(pages, lists=(said,)), BUDGET, [0.0]).lists
+    assert rebuilt.truly_right == 0.5
 
 
 def watched(*trusts: float | None) -> Watched:
