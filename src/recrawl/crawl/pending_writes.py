@@ -47,6 +47,11 @@ class PendingWrites:
         self._batch.progress += changed.values()
         self._batch.holds += holds
 
+    def learned(self, progress: Iterable[Progress]) -> None:
+        """Other schedules, and the learner's shared record, by what others said."""
+        self.hold((), progress)
+        self._batch.shared = self._decider.memory.shared()
+
     def account(self, now: float, budget: float) -> None:
         """Write a line of the price history, and the learner's shared record."""
         self._batch.price = Price(

@@ -211,7 +211,7 @@ class PageModel(AveragedModel):
             "span": [float(self.changes.rates[0]), float(self.changes.rates[-1])],
             "prior": self.changes.log_prior.tolist(),
             "refits": [self.changes.refits.observed, self.changes.refits.due_at],
-            "plan": None if plan is None else [plan.inverse_price, self.now - plan.since, plan.visits],
+            "plan": None if plan is None else [*map(float, (plan.inverse_price, self.now - plan.since, plan.visits))],
         }
 
     def load_shared(self, state: dict[str, Any]) -> None:
