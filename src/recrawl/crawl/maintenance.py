@@ -18,7 +18,7 @@ from recrawl.crawl.signals import BATCH, Told, gather
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.errors import StoreError, StoreTakenError
-from recrawl.store.records import Batch, Keep, Price
+from recrawl.store.records import Batch, Keep, Price, Signal
 from recrawl.units import show_rate
 
 FIRST_S = 2.0
@@ -99,12 +99,15 @@ class Maintenance:
     async def _hear_signals(self) -> bool:
         """Take in the next signals; whether there may be more."""
         waiting = await self._store_writer.ask(lambda store: store.signals(BATCH))
-        told = gather(waiting, self._decider.roster.numbers, self._clock.now())
-        if not told.heard:
-            return False
-        await asyncio.shield(self._begin(self._learn_of_changes(told)))
-        self._told()
-        return len(waiting) == BATCH
+        return bool(await self.hear_signals(waiting)) and len(waiting) == BATCH
+
+    async def hear_signals(self, signals: list[Signal]) -> int:
+        """Learn from signals, and take them off the queue; how many were of sources that are known here."""
+        told = gather(signals, self._decider.roster.numbers, self._clock.now())
+        if told.heard:
+            await asyncio.shield(self._begin(self._learn_of_changes(told)))
+            self._told()
+        return len(told.heard)
 
     async def _learn_of_changes(self, told: Told) -> None:
         async with self._learning:

@@ -24,7 +24,19 @@ from recrawl.web.api import routes as api
 from recrawl.web.context import Context
 from recrawl.web.live import Hub
 from recrawl.web.metrics import Measures, Stopwatch
-from recrawl.web.pages import fleet, health_and_metrics, items, login, one_source, overview, preview, sources, whatif
+from recrawl.web.pages import (
+    fleet,
+    health_and_metrics,
+    indexnow,
+    items,
+    login,
+    one_source,
+    overview,
+    preview,
+    sources,
+    websub,
+    whatif,
+)
 from recrawl.web.rendering import Pages
 from recrawl.web.safety.access import Access
 from recrawl.web.safety.authentication import Authentication
@@ -77,6 +89,8 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(fleet.router(context, pages))
     app.include_router(login.router(context, pages, access))
     app.include_router(health_and_metrics.router(context, pages, measures))
+    app.include_router(websub.router(context))
+    app.include_router(indexnow.router(context))
     app.include_router(api.router(context, hub))
     health_and_metrics.add_static(app)
     _add_problems(app, pages)
