@@ -1,8 +1,8 @@
 """The network, made safe for URLs that strangers chose.
 
 One request per call, a GET but for the few forms sent to hubs: no redirects followed, no cookies kept, no proxy from
-the environment, nothing sent twice. Every answer ends within the total timeout, pauses for less than the idle timeout, has
-headers of bounded size and a body of at most `max_bytes`, before and after decompression. Bodies are kept only of
+the environment, nothing sent twice. Every answer ends within the total timeout, pauses for less than the idle timeout,
+has headers of bounded size and a body of at most `max_bytes`, before and after decompression. Bodies are kept only of
 answers that bring a document (2xx); of others they are read a little, to keep the connection, and dropped.
 
 Messages never hold credentials: the userinfo of an URL is cut off before anything else happens to it.
