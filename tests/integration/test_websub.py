@@ -35,6 +35,7 @@ HOUR_S = 3600
 def in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscriber, "LOOK_S", 0.02)
     monkeypatch.setattr(subscriber, "SWEEP_S", 0.05)
+    monkeypatch.setattr(subscriber, "SETTLED_S", 0.2)
     monkeypatch.setattr(subscriptions, "SHORTEST_LEASE_S", 0.1)
 
 
@@ -215,6 +216,23 @@ def test_another_hub_takes_the_place_of_the_first(tmp_path: Path) -> None:
             await soon(lambda: len(scene.store.subscriptions()) == 1)
             assert scene.subscription.hub == f"{new.base}/hub"
             assert not old.subscribers
+
+    asyncio.run(play())
+
+
+def test_a_source_that_names_another_hub_at_every_visit_is_not_followed_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriber, "SETTLED_S", 3600.0)
+
+    async def play() -> None:
+        async with a_hub(items=["first"]) as hub, crawling(tmp_path, hub) as scene:
+            plain, visits = hub.document, iter(range(10**6))
+            hub.document = lambda: plain().replace("/hub", f"/hub?{next(visits)}")  # type: ignore
+            await scene.subscribed()
+            fetched = hub.fetched
+            await soon(lambda: hub.fetched > fetched + 20)
+            assert len(hub.asked) == 1
 
     asyncio.run(play())
 

@@ -150,7 +150,8 @@ class Crawler:
         fetcher, writer, clock, quiet = self.fetcher, self._store_writer, self._clock, self._intervals.quiet_hours
         if push.subscribes:
             active = self.decider.roster.is_active
-            self._subscriber = Subscriber(fetcher, writer, clock, push, active=active, quiet_hours=quiet)
+            budget = self.request_budget
+            self._subscriber = Subscriber(fetcher, writer, budget, clock, push, active=active, quiet_hours=quiet)
             self._pushes.append(self._subscriber.run)
         if push.takes_pings:
             learn = self._maintenance.hear_signals

@@ -15,6 +15,7 @@ from recrawl.clock import Clock
 from recrawl.config import QuietHours, quiet_until
 from recrawl.crawl.fetching.fetcher import Fetcher
 from recrawl.crawl.push import index_now
+from recrawl.crawl.push.budget_share import BudgetShare
 from recrawl.crawl.push.index_now import Verdict
 from recrawl.crawl.request_budget import RequestBudget
 from recrawl.crawl.store_writer import StoreWriter
@@ -47,9 +48,9 @@ class KeyChecks:
         learn: Callable[[list[Signal]], Awaitable[int]],
         quiet_hours: tuple[QuietHours, ...] = (),
     ) -> None:
-        self._fetcher, self._store_writer, self._request_budget = fetcher, store_writer, request_budget
-        self._clock, self._learn, self._quiet_hours = clock, learn, quiet_hours
-        self._next = clock.now()
+        self._fetcher, self._store_writer, self._clock = fetcher, store_writer, clock
+        self._learn, self._quiet_hours = learn, quiet_hours
+        self._share = BudgetShare(request_budget, clock, SHARE, most=1.0)
         self._log = structlog.get_logger("recrawl")
 
     async def run(self) -> None:
@@ -74,9 +75,9 @@ class KeyChecks:
                 await self._settle(proof, good)
 
     def _may_look(self, now: float) -> bool:
-        if now < self._next or quiet_until(self._quiet_hours, now) > now:
+        if quiet_until(self._quiet_hours, now) > now or not self._share.available():
             return False
-        self._next = now + 1.0 / max(SHARE * self._request_budget.per_second, 1e-6)
+        self._share.spend(1)
         return True
 
     async def _looked_at(self, proof: str) -> bool:

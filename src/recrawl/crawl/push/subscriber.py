@@ -17,8 +17,10 @@ from recrawl.clock import Clock
 from recrawl.config import Push, QuietHours, quiet_until
 from recrawl.crawl.fetching.fetcher import Fetcher, FetchResult
 from recrawl.crawl.push import subscriptions as rules
+from recrawl.crawl.push.budget_share import BudgetShare
 from recrawl.crawl.push.subscriptions import Advert
 from recrawl.crawl.reading import hub_links
+from recrawl.crawl.request_budget import RequestBudget
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.visits import Visit
 from recrawl.errors import StoreError, StoreTakenError
@@ -28,8 +30,10 @@ from recrawl.store.roles import Store
 
 LOOK_S, SWEEP_S = 1.0, 30.0
 """Time between looks for what is due, and for sources that are gone."""
-AT_ONCE = 10
-"""Hubs asked at the same time."""
+AT_ONCE, SHARE = 10, 0.1
+"""Hubs asked at the same time, and which share of the budget that may take."""
+SETTLED_S = 3600.0
+"""A source that names another hub, or none, is believed so long after the last one was asked."""
 NOT_MODIFIED = 304
 
 
@@ -44,6 +48,7 @@ class Subscriber:
         self,
         fetcher: Fetcher,
         store_writer: StoreWriter,
+        request_budget: RequestBudget,
         clock: Clock,
         push: Push,
         *,
@@ -57,6 +62,7 @@ class Subscriber:
         self._adverts: dict[int, Advert | None] = {}
         """What visits said that is not known; None for nothing any more."""
         self._swept = clock.now()
+        self._share = BudgetShare(request_budget, clock, SHARE, most=AT_ONCE)
         self._log = structlog.get_logger("recrawl")
 
     def saw(self, visits: Sequence[Visit]) -> None:
@@ -100,7 +106,13 @@ class Subscriber:
             self._swept = now
             await self._sweep(now)
         if quiet_until(self._quiet_hours, now) <= now:
-            due = await self._store_writer.ask(lambda store: store.subscriptions(due=now, limit=AT_ONCE))
+            await self._ask_what_is_due(now)
+
+    async def _ask_what_is_due(self, now: float) -> None:
+        most = self._share.available()
+        if most:
+            due = await self._store_writer.ask(lambda store: store.subscriptions(due=now, limit=most))
+            self._share.spend(len(due))
             await asyncio.gather(*map(self._do, due))
 
     def _load(self, kept: Sequence[Subscription]) -> None:
@@ -115,16 +127,21 @@ class Subscriber:
         kept = await self._store_writer.ask(lambda store: store.subscriptions(sources=[*adverts]))
         changes = []
         for source, advert in adverts.items():
+            if any(
+                now - each.asked < SETTLED_S and (each.hub, each.topic) != advert
+                for each in kept
+                if each.source == source
+            ):
+                continue
             mine = [each for each in kept if each.source == source and each.mode == "subscribe"]
             changes += [rules.leaving(each, now) for each in mine if (each.hub, each.topic) != advert]
             if advert is not None and not any((e.hub, e.topic) == advert for e in mine):
                 changes.append(rules.wanted(source, advert, now))
-        await self._store_writer.ask(lambda store: store.write_subscriptions(changes))
-        for source, advert in adverts.items():
             if advert is None:
                 self._known.pop(source, None)
             else:
                 self._known[source] = advert
+        await self._store_writer.ask(lambda store: store.write_subscriptions(changes))
 
     async def _sweep(self, now: float) -> None:
         """Leave the hubs of sources that were removed or paused. One that is another crawler's now is its affair."""
