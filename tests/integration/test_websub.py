@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from recrawl import wiring
+from recrawl.cli.explain import looked_at
 from recrawl.clock import SystemClock
 from recrawl.config import Config
 from recrawl.config.loading import replaced
@@ -35,7 +36,7 @@ HOUR_S = 3600
 def in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscriber, "LOOK_S", 0.02)
     monkeypatch.setattr(subscriber, "SWEEP_S", 0.05)
-    monkeypatch.setattr(subscriber, "SETTLED_S", 0.2)
+    monkeypatch.setattr(subscriptions, "SETTLED_S", 0.2)
     monkeypatch.setattr(subscriptions, "SHORTEST_LEASE_S", 0.1)
 
 
@@ -102,6 +103,8 @@ def test_a_push_brings_the_crawler_though_the_feed_asked_to_be_left_alone(tmp_pa
             await soon(lambda: "second" in scene.titles)
             assert hub.fetched == before + 1
             assert scene.subscription.delivered > 0.0
+            shown = looked_at(scene.store, scene.config, scene.store.sources()[0])
+            assert shown.hub.startswith(f"{hub.base}/hub tells of changes for 16m")
 
     asyncio.run(play())
 
@@ -223,7 +226,7 @@ def test_another_hub_takes_the_place_of_the_first(tmp_path: Path) -> None:
 def test_a_source_that_names_another_hub_at_every_visit_is_not_followed_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriber, "SETTLED_S", 3600.0)
+    monkeypatch.setattr(subscriptions, "SETTLED_S", 3600.0)
 
     async def play() -> None:
         async with a_hub(items=["first"]) as hub, crawling(tmp_path, hub) as scene:

@@ -32,8 +32,6 @@ LOOK_S, SWEEP_S = 1.0, 30.0
 """Time between looks for what is due, and for sources that are gone."""
 AT_ONCE, SHARE = 10, 0.1
 """Hubs asked at the same time, and which share of the budget that may take."""
-SETTLED_S = 3600.0
-"""A source that names another hub, or none, is believed so long after the last one was asked."""
 NOT_MODIFIED = 304
 
 
@@ -125,23 +123,18 @@ class Subscriber:
     async def _follow(self, adverts: dict[int, Advert | None], now: float) -> None:
         """Subscribe to what is new, and leave what is no longer advertised."""
         kept = await self._store_writer.ask(lambda store: store.subscriptions(sources=[*adverts]))
-        changes = []
+        changes, settled = list[Subscription](), dict[int, Advert | None]()
         for source, advert in adverts.items():
-            if any(
-                now - each.asked < SETTLED_S and (each.hub, each.topic) != advert
-                for each in kept
-                if each.source == source
-            ):
-                continue
-            mine = [each for each in kept if each.source == source and each.mode == "subscribe"]
-            changes += [rules.leaving(each, now) for each in mine if (each.hub, each.topic) != advert]
-            if advert is not None and not any((e.hub, e.topic) == advert for e in mine):
-                changes.append(rules.wanted(source, advert, now))
+            mine = [each for each in kept if each.source == source]
+            if rules.is_settled(mine, advert, now):
+                changes += rules.changed(source, advert, mine, now)
+                settled[source] = advert
+        await self._store_writer.ask(lambda store: store.write_subscriptions(changes))
+        for source, advert in settled.items():
             if advert is None:
                 self._known.pop(source, None)
             else:
                 self._known[source] = advert
-        await self._store_writer.ask(lambda store: store.write_subscriptions(changes))
 
     async def _sweep(self, now: float) -> None:
         """Leave the hubs of sources that were removed or paused. One that is another crawler's now is its affair."""

@@ -13,6 +13,7 @@ there were no hub.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -20,7 +21,7 @@ import msgspec
 
 from recrawl.crawl.reading.findings import Findings
 from recrawl.store.records import Subscription
-from recrawl.units import whole_number
+from recrawl.units import show_duration, whole_number
 
 DAY_S = 86400.0
 FIRST_RETRY_S, LONGEST_RETRY_S = 60.0, DAY_S
@@ -29,6 +30,8 @@ REFUSED_S = 7.0 * DAY_S
 RENEWED_AT = 0.8
 """Of a lease, when it is asked for again."""
 SHORTEST_LEASE_S, LONGEST_LEASE_S = 10.0, 365.0 * DAY_S
+SETTLED_S = 3600.0
+"""A source that names another hub, or none, is believed so long after the last one was asked."""
 FAREWELLS = 5
 """So often a hub is told that a subscription is over; then it is left to notice."""
 PATH = "/push/websub/"
@@ -67,6 +70,34 @@ def asked(subscription: Subscription, now: float) -> Subscription:
 def leaving(subscription: Subscription, now: float) -> Subscription:
     """It is wanted no more."""
     return msgspec.structs.replace(subscription, mode="unsubscribe", tries=0, due=now)
+
+
+def is_settled(kept: Iterable[Subscription], advert: Advert | None, now: float) -> bool:
+    """Whether a source may have another hub now, or none: one that names another at every visit is not followed."""
+    return all(now - each.asked >= SETTLED_S for each in kept if (each.hub, each.topic) != advert)
+
+
+def changed(source: int, advert: Advert | None, kept: Iterable[Subscription], now: float) -> list[Subscription]:
+    """What is to be written where a source's subscriptions, `kept`, are to be to what it advertises now."""
+    mine = [each for each in kept if each.mode == "subscribe"]
+    changes = [leaving(each, now) for each in mine if (each.hub, each.topic) != advert]
+    if advert is not None and len(changes) == len(mine):
+        changes.append(wanted(source, advert, now))
+    return changes
+
+
+def in_words(kept: Iterable[Subscription], now: float) -> str:
+    """How far a source's subscription has got, for its owner; empty if it has none."""
+    mine = next((each for each in kept if each.mode == "subscribe"), None)
+    if mine is None:
+        return ""
+    if mine.until > now:
+        last = f"; last told {show_duration(now - mine.delivered)} ago" if mine.delivered else "; nothing told so far"
+        return f"{mine.hub} tells of changes for {show_duration(mine.until - now)} more{last}"
+    if not mine.asked:
+        return f"{mine.hub} is to be asked to tell of changes"
+    why = mine.note or "it was asked, and has not called back"
+    return f"{mine.hub} does not tell of changes: {why}; asked again in {show_duration(max(mine.due - now, 0.0))}"
 
 
 def is_over(subscription: Subscription, now: float) -> bool:

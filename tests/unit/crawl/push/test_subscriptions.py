@@ -85,3 +85,51 @@ def test_it_is_over_when_the_hub_was_never_asked_or_has_been_told_or_knows_itsel
                                                  (408, False), (500, False), (503, False)])  # fmt: skip
 def test_some_answers_say_that_asking_again_is_no_use(status: int, refused: bool) -> None:
     assert rules.is_refusal(status) is refused
+
+
+def test_a_source_follows_what_it_advertises() -> None:
+    first = rules.asked(wanted(), NOW)
+    later = NOW + rules.SETTLED_S
+    other = Advert("https://other.example/", ADVERT.topic)
+    assert rules.changed(7, ADVERT, [first], later) == []
+    left, new = rules.changed(7, other, [first], later)
+    assert (left.token, left.mode, left.due) == (first.token, "unsubscribe", later)
+    assert (new.hub, new.source, new.mode, new.due) == (other.hub, 7, "subscribe", later)
+    assert [each.mode for each in rules.changed(7, None, [first], later)] == ["unsubscribe"]
+    assert [each.hub for each in rules.changed(7, ADVERT, [left], later)] == [ADVERT.hub]
+
+
+def test_it_is_not_followed_from_hub_to_hub_at_every_visit() -> None:
+    first, other = rules.asked(wanted(), NOW), Advert("https://other.example/", "t")
+    assert rules.is_settled([], other, NOW)
+    assert rules.is_settled([first], ADVERT, NOW)
+    assert not rules.is_settled([first], other, NOW + 3599.0)
+    assert not rules.is_settled([rules.leaving(first, NOW)], None, NOW + 3599.0)
+    assert rules.is_settled([first], other, NOW + 3600.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "https://hub.example/ is to be asked to tell of changes"),
+        (
+            {"asked": NOW - 5.0, "due": NOW + 60.0},
+            "https://hub.example/ does not tell of changes: it was asked, and has not called back; asked again in 1m",
+        ),
+        (
+            {"asked": NOW - 5.0, "due": NOW + 60.0, "note": "the hub refuses"},
+            "https://hub.example/ does not tell of changes: the hub refuses; asked again in 1m",
+        ),
+        (
+            {"asked": NOW - 5.0, "until": NOW + DAY_S},
+            "https://hub.example/ tells of changes for 1d more; nothing told so far",
+        ),
+        (
+            {"asked": NOW - 5.0, "until": NOW + DAY_S, "delivered": NOW - 120.0},
+            "https://hub.example/ tells of changes for 1d more; last told 2m ago",
+        ),
+        ({"mode": "unsubscribe"}, ""),
+    ],
+)
+def test_its_owner_is_told_how_far_it_has_got(more: dict[str, object], words: str) -> None:
+    assert rules.in_words([msgspec.structs.replace(wanted(), **more)], NOW) == words
