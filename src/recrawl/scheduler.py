@@ -35,7 +35,7 @@ from recrawl.crawl.hold_release import last_release, released_since
 from recrawl.crawl.pending_writes import PendingWrites
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, outcome_of_failure, outcome_of_report
 from recrawl.crawl.request_budget import RequestBudget
-from recrawl.crawl.signals import Told
+from recrawl.crawl.signals import Told, gather
 from recrawl.crawl.stored_settings import leave_settings
 from recrawl.crawl.visits import Intent
 from recrawl.errors import ContractError, ParameterError, StoreError
@@ -213,10 +213,11 @@ class Scheduler(AbstractContextManager["Scheduler"]):
     @_locked
     def refresh(self) -> bool:
         """Follow what others did meanwhile; whether there was any of it: edits of the catalogue (`recrawl add`, the web
-        page), and holds that were lifted (`recrawl release`)."""
+        page), holds that were lifted (`recrawl release`), and word that something changed (`recrawl signal`)."""
         now, revision = self.clock.now(), self._store.revision()
         lifted = released_since(self._store, self._released)
-        if revision == self._revision and not lifted:
+        signals = self._pending.unheard(self._store.signals())
+        if revision == self._revision and not lifted and not signals:
             return False
         if revision != self._revision:
             since, self._revision = self._revision, revision
@@ -228,6 +229,9 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             freed = self._decider.release(each.sources, each.hosts, now)
             self._pending.hold(self._slots.drain_holds(), freed)
             self._released = each.number
+        told = gather(signals, self._decider.roster.numbers, now)
+        if told.heard:
+            self._pending.learned(self._decider.signal(told, now), told.heard)
         self._again.changed()
         return True
 

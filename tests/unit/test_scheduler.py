@@ -23,7 +23,7 @@ from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
 from recrawl.scheduler import Scheduler
 from recrawl.store.opening import open_store
-from recrawl.store.records import Batch, Hold, Progress
+from recrawl.store.records import Batch, Hold, Progress, Signal
 from recrawl.wiring import make_decider
 
 KEYS = ["https://a.example/1", "https://a.example/2", "https://b.example/1", "c"]
@@ -921,6 +921,16 @@ class TestSignals:
 
     def test_a_key_that_is_not_there_is_no_error(self, make: Make) -> None:
         assert make().signal("nobody") is False
+
+    def test_word_that_others_left_in_the_store_is_heard_once(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(write_every="1h")
+        scheduler.add("a")
+        assert scheduler._store.record_signals([Signal(source=1, at=clock.now(), came=clock.now())]) == 1
+        assert scheduler.refresh() is True
+        assert scheduler.refresh() is False
+        scheduler.flush()
+        assert scheduler._store.signals() == []
+        assert len(scheduler._decider.policy.lists(clock.now())) == 1
 
     @pytest.mark.parametrize(
         ("key", "at", "words"), [(7, None, "key"), ("a", "yesterday", "at"), ("a", math.nan, "at"), ("a", 1e18, "at")]
