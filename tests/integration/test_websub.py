@@ -223,6 +223,20 @@ def test_another_hub_takes_the_place_of_the_first(tmp_path: Path) -> None:
     asyncio.run(play())
 
 
+def test_a_feed_that_breaks_off_leaves_no_hub(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with a_hub(items=["first"]) as hub, crawling(tmp_path, hub) as scene:
+            await scene.subscribed()
+            whole = hub.document()
+            hub.document = lambda: whole.replace('rel="hub"', 'rel="hu').replace("</feed>", "")  # type: ignore
+            fetched = hub.fetched
+            await soon(lambda: hub.fetched > fetched + 20)
+            assert scene.subscription.mode == "subscribe"
+            assert len(hub.asked) == 1
+
+    asyncio.run(play())
+
+
 def test_a_source_that_names_another_hub_at_every_visit_is_not_followed_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

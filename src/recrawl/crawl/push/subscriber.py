@@ -76,6 +76,8 @@ class Subscriber:
                 )
             else:
                 continue
+            if advert is None and visit.findings is not None and visit.findings.remark:
+                continue  # it could not be read whole
             if advert != self._known.get(source):
                 self._adverts[source] = advert
 
