@@ -13,6 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+import postgres
 from recrawl import wiring
 from recrawl.cli.explain import looked_at
 from recrawl.clock import SystemClock
@@ -62,10 +63,10 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def crawling(folder: Path, hub: Hub) -> AsyncIterator[Scene]:
+async def crawling(folder: Path, hub: Hub, place: str = "") -> AsyncIterator[Scene]:
     listener = bound("127.0.0.1", 0)
     said = {
-        "store": str(folder / "recrawl.db"),
+        "store": place or str(folder / "recrawl.db"),
         "budget": "200/s",
         "fetch.allow_private": True,
         "politeness.delay": "5ms",
@@ -90,9 +91,12 @@ async def crawling(folder: Path, hub: Hub) -> AsyncIterator[Scene]:
             await asyncio.gather(page, return_exceptions=True)
 
 
-def test_a_push_brings_the_crawler_though_the_feed_asked_to_be_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_push_brings_the_crawler_though_the_feed_asked_to_be_left_alone(tmp_path: Path, kind: str) -> None:
+    place = postgres.server().url() if kind == "postgres" else ""
+
     async def play() -> None:
-        async with a_hub(items=["first"], max_age_s=HOUR_S) as hub, crawling(tmp_path, hub) as scene:
+        async with a_hub(items=["first"], max_age_s=HOUR_S) as hub, crawling(tmp_path, hub, place) as scene:
             await scene.subscribed()
             (asked,) = hub.asked
             assert asked["hub.topic"] == hub.topic
