@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, Self, TypeVar
 
+import msgspec
+
 from recrawl.cluster.status import FleetStatus, common_record, is_up, read_status
 from recrawl.config import Config
 from recrawl.crawl import live_budget
@@ -21,6 +23,7 @@ from recrawl.crawl.explaining.explanation import Circumstances, Explanation, cir
 from recrawl.crawl.explaining.ranking import Ranking
 from recrawl.crawl.explaining.whatif import BelievedSources, believed, unbounded
 from recrawl.crawl.fetching.politeness import HostSlots, authority_of
+from recrawl.crawl.push.subscriptions import in_words
 from recrawl.crawl.requested_crawls import made_in_vain, was_in_vain
 from recrawl.crawl.stored_settings import budget_told, in_force
 from recrawl.errors import StoreVersionError
@@ -125,7 +128,9 @@ class CrawlState:
         standing = self.ranking([source], [progress], now).standing(progress, now, self.price)
         crawls = self.store.crawls(source=source.id, limit=EXPLAINED)
         in_vain = was_in_vain(self.store, source, progress, now, self.config.retention.crawls_s)
-        return explain(source, progress, now, self._around(source, progress, now), standing, crawls, in_vain)
+        around, kept = self._around(source, progress, now), self.store.subscriptions(sources=[source.id])
+        found = explain(source, progress, now, around, standing, crawls, in_vain)
+        return msgspec.structs.replace(found, hub=in_words(kept, now))
 
     def statuses(self, sources: Sequence[Source], now: float) -> list[SourceStatus]:
         """When each of these is due, and why not now, in the order given."""

@@ -27,6 +27,7 @@ from recrawl.crawl.hosts import Hosts
 from recrawl.crawl.own_holds import due_at
 from recrawl.crawl.owner_schedules import OwnerSchedules
 from recrawl.crawl.roster import Roster
+from recrawl.crawl.signals import Told, outlived
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
 from recrawl.learning.readership import Clicked
@@ -334,6 +335,20 @@ class Decider:
         touched = self.policy.feedback(ids, clicked, now=now, mark=heard.mark).tolist()
         schedules = [self.roster.progress(number) for number in touched]
         self._schedule(touched, schedules)
+        return schedules
+
+    # -- signals
+
+    def signal(self, told: Told, now: float) -> list[Progress]:
+        """Learn that sources have changed, as others say; the new schedule of each that was visited, to be stored."""
+        if not told.at:
+            return []
+        self.policy.signal(np.array([*told.at]), now, np.array([*told.at.values()]))
+        for number in outlived(told, [self.roster.progress(number) for number in told.at], now):
+            self.holds.lift(number, now)
+        visited = [number for number in told.at if self.roster.progress(number).visits]
+        schedules = [self.roster.progress(number) for number in visited]
+        self._schedule(visited, schedules)
         return schedules
 
 

@@ -123,6 +123,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         due: when it will be fetched, Unix seconds; inf for never
         held_back: what keeps it, the longest first
         why: all of it in one sentence
+        hub: who tells of its changes, in words; empty for nobody
     """
 
     id: int
@@ -162,6 +163,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     due: float
     held_back: list[Obstacle] = []
     crawls: list[Crawl] = []
+    hub: str = ""
 
 
 def explain(
