@@ -1,8 +1,8 @@
 """What lists and pushes cost: time per listed page, per signal and per visit, and memory per page that is named.
 
-A catalogue of pages, each visited three times, in lists of 50,000 pages. Each list is read for the first time, again with
-nothing new, and with one page in a hundred modified; then pages are pushed, chosen and visited. Times are of one core,
-the best of the readings; the ratio is to the same step of a catalogue that nobody names.
+A catalogue of pages, each visited three times, in lists of 50,000 pages. Each list is read for the first time, again
+with nothing new, and with one page in a hundred modified; then pages are pushed, chosen and visited. Times are of one
+core, the best of the readings; the ratio is to the same step of a catalogue that nobody names.
 
     python -m benchmarks.signals [--sizes 1e5 1e6] [--objective freshness]
 """
