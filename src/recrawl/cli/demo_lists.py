@@ -137,9 +137,9 @@ def table(found: ListContest) -> Table:
             law,
             DOES[law],
             *(_hundredths(trust) for trust in each.trust),
-            _hundredths(each.right),
+            _hundredths(each.right if _is_believed(each) else None),
             _hundredths(each.truly_right),
-            _hundredths(each.tells),
+            _hundredths(each.tells if _is_believed(each) else None),
         ]
         for law, each in zip(LAWS, found.lists, strict=True)
     ]
@@ -172,11 +172,18 @@ def sentences(found: ListContest) -> list[str]:
 
 def _became(each: Standing) -> str:
     right, missed = _of_100(each.right), _of_100(None if each.tells is None else 1.0 - each.tells)
+    if each.found_out_after == 0:
+        return f"never believed, and truly right {_of_100(each.truly_right)} of 100 times"
     if each.found_out_after is not None:
         return f"found out after {_visits(each.found_out_after)}; truly right {_of_100(each.truly_right)} of 100 times"
     if each.believed_after is not None:
         return f"believed after {_visits(each.believed_after)}; right {right} of 100 times, misses {missed} of 100"
     return f"not judged yet; right {right} of 100 times"
+
+
+def _is_believed(each: Standing) -> bool:
+    trust = each.trust[-1]
+    return trust is not None and trust > 0.5
 
 
 def _visits(count: int) -> str:
