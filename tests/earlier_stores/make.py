@@ -24,7 +24,7 @@ from recrawl.scheduler import Scheduler
 from recrawl.store.records import Batch, Click, Item, item_key
 
 try:
-    from recrawl.crawl.clicks import ClickReader
+    from recrawl.crawl.click_reader import ClickReader
 except ImportError:  # before clicks taught anything
     ClickReader = None
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.scheduling.budget import TimedBucket
+from recrawl.scheduling.token_bucket import TimedBucket
 
 START = 1_800_000_000.0
 NANOSECOND = Fraction(1, 10**9)

@@ -163,7 +163,7 @@ def explain(target: str, as_json: bool) -> None:
 
     config = settings()
     with _opened(config) as store:
-        from recrawl.cluster.ownership import owner_of
+        from recrawl.cluster.source_owner import owner_of
 
         source = find_source(store, target)
         owner = owner_of(store, source, _last_status(store))

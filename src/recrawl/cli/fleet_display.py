@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from recrawl.cluster.ownership import Owner
+    from recrawl.cluster.source_owner import Owner
     from recrawl.cluster.status import FleetStatus, ShardLine
 
 LINE_S = 10.0

@@ -128,7 +128,7 @@ def _head(seen: Preview) -> Iterator[str]:
 def _page(seen: Preview, whole: bool) -> Iterator[Text]:
     from rich.text import Text
 
-    from recrawl.crawl.reading.compared_lines import left_out_for
+    from recrawl.crawl.reading.preview_parts import left_out_for
 
     shown = 0
     for why, run in groupby(seen.lines, key=left_out_for):

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from recrawl.config.live_policies import LEARNED
-from recrawl.crawl.clicks import NewClicks
+from recrawl.crawl.click_reader import NewClicks
 from recrawl.crawl.events import source_event
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.holds import Holds

@@ -9,7 +9,7 @@ import structlog
 
 from recrawl.clock import Clock
 from recrawl.crawl import live_budget
-from recrawl.crawl.clicks import ClickReader, NewClicks
+from recrawl.crawl.click_reader import ClickReader, NewClicks
 from recrawl.crawl.committer import Begin
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.intervals import Intervals

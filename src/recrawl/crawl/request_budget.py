@@ -18,7 +18,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from recrawl.clock import Clock
-from recrawl.scheduling.budget import TimedBucket
+from recrawl.scheduling.token_bucket import TimedBucket
 
 ROUNDING = 1e-6
 SHORT_S = 0.02

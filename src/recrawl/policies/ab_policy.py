@@ -24,7 +24,7 @@ from recrawl.policies.call_checks import some_visits
 from recrawl.policies.contract import LivePolicy, Readers
 from recrawl.policies.stored_state import Memory
 from recrawl.records import BoolArray, IntArray, Sources, Visits
-from recrawl.scheduling.budget import TimedBucket
+from recrawl.scheduling.token_bucket import TimedBucket
 
 
 class Split(SplitView):

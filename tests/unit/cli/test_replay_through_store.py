@@ -15,7 +15,7 @@ from recrawl.cli import replay_through_store
 from recrawl.cli.replay_through_store import StoredScheduler, distinct
 from recrawl.errors import ContractError
 from recrawl.records import Visits
-from recrawl.scheduling.budget import TimedBucket
+from recrawl.scheduling.token_bucket import TimedBucket
 from recrawl.sim.comparison import Contender, Job, in_memory, run_job
 from recrawl.sim.scenarios import Kind, Scenario
 from recrawl.sim.traces import Trace

@@ -21,7 +21,7 @@ from recrawl.cli import run
 from recrawl.errors import ContractError, ParameterError
 from recrawl.policies.round_robin import RoundRobin
 from recrawl.records import IntArray, Visits
-from recrawl.scheduling.budget import TimedBucket
+from recrawl.scheduling.token_bucket import TimedBucket
 from recrawl.sim.comparison import Contender, default_entries, jobs_for, run_jobs
 from recrawl.sim.equal_result import equal_results
 from recrawl.sim.replay import ReplayedCrawls, TraceWorld, replay

@@ -13,13 +13,13 @@ from lxml import etree
 
 from recrawl.crawl import urls
 from recrawl.crawl.reading import hub_links
-from recrawl.crawl.reading.compared_lines import parts_of
 from recrawl.crawl.reading.digests import digest_of, relation
 from recrawl.crawl.reading.findings import Findings, UnreadableError
 from recrawl.crawl.reading.main_text import Text, main_text, picked_text
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.page_selection import WhatCounts, compiled
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean, visible
+from recrawl.crawl.reading.preview_parts import parts_of
 
 FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json",
                         "application/json+feed"))  # fmt: skip

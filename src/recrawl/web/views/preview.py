@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from recrawl.crawl.catalogue.preview import Preview
-from recrawl.crawl.reading.compared_lines import left_out_for
 from recrawl.crawl.reading.findings import Part
+from recrawl.crawl.reading.preview_parts import left_out_for
 
 MOST_LINES = 1000
 """That are shown."""

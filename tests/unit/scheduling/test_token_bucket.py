@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.errors import ParameterError
-from recrawl.scheduling.budget import TimedBucket, exact
+from recrawl.scheduling.token_bucket import TimedBucket, exact
 
 
 @pytest.mark.parametrize("ticks", [3, 7, 10, 600, 1440])

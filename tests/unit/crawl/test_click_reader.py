@@ -11,8 +11,8 @@ import pytest
 
 from recrawl import wiring
 from recrawl.config import Config, Politeness
-from recrawl.crawl import clicks
-from recrawl.crawl.clicks import ClickReader, gather
+from recrawl.crawl import click_reader
+from recrawl.crawl.click_reader import ClickReader, gather
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.records import Visits
@@ -50,7 +50,7 @@ def test_clicks_on_one_item_are_put_together() -> None:
 
 
 def test_every_click_is_heard_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clicks, "BATCH", 3)
+    monkeypatch.setattr(click_reader, "BATCH", 3)
     with SqliteStore(tmp_path / "recrawl.db") as store:
         store.add([Source(url="https://a.example/")])
         items = [Item(source=1, key=k, first_seen=1.0) for k in range(2)]

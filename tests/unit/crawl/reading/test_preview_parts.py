@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recrawl.crawl.reading.compared_lines import CLOCK
 from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.pages import read_page, read_text
+from recrawl.crawl.reading.preview_parts import CLOCK
 
 NOW = 1794738665.0
 """15 November 2026, 10:31:05 UTC."""
