@@ -353,6 +353,7 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         published: Iterable[Moment] | None = None,
         new: int = 0,
         listed: Iterable[tuple[str, Moment | None]] | None = None,
+        sitemap: Iterable[tuple[str, Moment | None]] | None = None,
         failed: bool = False,
         refused: bool = False,
         gone: bool = False,
@@ -370,6 +371,9 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             new: new items without a date
             listed: instead, name and publication time (or None) of all items there are now; they are compared with
                 those of the last fetch
+            sitemap: of a list (a sitemap, an index): keys that it names, and when it says that each was last modified
+                (or None). How far it is to be believed is learned. Keys that are not in the catalogue are ignored; one
+                of a list reported without it says what it said before
             failed: nothing was brought; the key is as wanted as before, after a back-off or `hold`
             refused: nothing was brought because it is not allowed (robots.txt); the back-off is longer
             gone: it will not come back (410): the key is retired
@@ -378,8 +382,9 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         """
         failure = Failure.told(failed=failed, refused=refused, gone=gone, error=error, hold=hold, answer=answer)
         told = Report.told(
-            changed=changed, digest=digest, published=published, new=new, listed=listed, hold=hold, answer=answer
-        )
+            changed=changed, digest=digest, published=published, new=new, listed=listed, hold=hold, answer=answer,
+            sitemap=sitemap,
+        )  # fmt: skip
         if failure is not None:
             failure.require_nothing_brought(told)
         crawl = self._take_over(key_text(key), failure or told)

@@ -84,6 +84,7 @@ class SourceTerms(Record):
     interval: Span | None = None
     active_hours: Several | None = None
     notify: bool | None = None
+    follow: bool | None = None
 
     def said(self) -> dict[str, Any]:
         """What was given."""
