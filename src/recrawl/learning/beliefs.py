@@ -109,6 +109,10 @@ class CatalogueBeliefs(Columns):
         if self.labels is not None:
             self.labels.extend(labels if labels is not None else [""] * count)
 
+    def label(self, target: int) -> str:
+        """What a source is called; empty if nobody said."""
+        return "" if self.labels is None else self.labels[target]
+
     def model(self, kind: int) -> BeliefModel:
         """The model of a kind, made when it is first met."""
         if kind not in self.models:
@@ -173,15 +177,19 @@ class CatalogueBeliefs(Columns):
 
     def agree(self, ids: IntArray) -> None:
         """Hand the terms of some sources to their models: decay of interest and what they are worth per cost."""
-        own = decay_of(self.half_life[ids])
+        own, fading = decay_of(self.half_life[ids]), self.fading(ids)
         for model, mine, rows in self.parts(ids):
             weight = self.weight[ids[mine]]
             if model is self.models.get(FEEDS):
-                appeal, _, fading = self.readers.appeal(rows, own[mine])
-                model.agree(rows, fading, weight * appeal * self._hidden(ids[mine]))
+                appeal, _, of_readers = self.readers.appeal(rows, own[mine])
+                model.agree(rows, of_readers, weight * appeal * self._hidden(ids[mine]))
             else:
-                usual = decay_of(self.usual_half_life)
-                model.agree(rows, np.where(np.isnan(own[mine]), usual, own[mine]), weight)
+                model.agree(rows, fading[mine], weight)
+
+    def fading(self, ids: IntArray) -> FloatArray:
+        """Decay of interest as owners gave it, or the usual one, per time unit."""
+        own = decay_of(self.half_life[ids])
+        return np.where(np.isnan(own), decay_of(self.usual_half_life), own)
 
     def _hidden(self, ids: IntArray) -> FloatArray:
         """Which share of what feeds bring nobody will tell of."""
@@ -189,8 +197,7 @@ class CatalogueBeliefs(Columns):
 
     def appeal(self, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """What clicks have taught: interest in items compared with the catalogue's mean, and μ per time unit."""
-        appeal, own = np.ones(len(ids)), decay_of(self.half_life[ids])
-        fading = np.where(np.isnan(own), decay_of(self.usual_half_life), own)
+        appeal, own, fading = np.ones(len(ids)), decay_of(self.half_life[ids]), self.fading(ids)
         mine = self.kind[ids] == FEEDS
         if mine.any():
             appeal[mine], _, fading[mine] = self.readers.appeal(self.place[ids[mine]].astype(np.int64), own[mine])

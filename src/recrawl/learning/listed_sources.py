@@ -1,35 +1,43 @@
-"""What lists and pushes have said of each source that they name, and what is believed of it if they are right.
+"""What lists and pushes have said of each source that they name.
 
-A source that nobody names takes no room here. Of the others a second log-likelihood of change rates is kept: by it
-visits are judged in the light of what the list had said, and how often and how long ago the list named the page is
-evidence too. What is believed is a mixture of this and of the plain one, by how far the list is trusted.
+A source that nobody names takes no room here. One that several lists name has a row, its *place*, for each of them, up
+to `WITNESSES`: all are judged by what visits find, and one of them is listened to, the one that tells it most. So a
+good list that comes second is found out too.
+
+Of each place a second log-likelihood of change rates is kept: by it visits are judged in the light of what the list had
+said, and how often and how long ago the list named the page is evidence too (:mod:`recrawl.learning.listed_beliefs`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from recrawl.kernels.list_likelihood import false_share, hidden_evidence, signal_evidence
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.rates import POINTS
 from recrawl.learning.signal_batches import ALONE
 from recrawl.records import BoolArray, FloatArray, IntArray
 
-NOBODY = -1
-"""The list of a source whose list is not known (any more)."""
+NOBODY, NOWHERE = -1, -1
+"""The list of a place that is not taken, and the place of a source that a list does not name."""
+WITNESSES = 4
+"""So many lists of one source are heard."""
+BETTER = 0.1
+"""By how much more another list must tell of a page before the page listens to it."""
+
+Evidence = Callable[[IntArray], npt.NDArray[np.float32]]
+"""The plain log-likelihood of the change rates of some sources."""
 
 
 class ListedSources(Columns):
-    """A row per source that is named.
+    """A row, called a place, per source and list that names it.
 
     owner, part: the row of its list, and of the part of it, in :class:`~recrawl.learning.list_trust.ListTrust`
     owner_key: what its list is known by over a restart
+    beside: the place of the same source in another list, around a ring
     stated: when the list says it was last modified; NaN if it never said
     covered_from: since when the list would have said; -inf for always
     counted_to: up to when `time` has been counted
@@ -44,6 +52,7 @@ class ListedSources(Columns):
         "target": Column(np.int64, -1, kept=False),
         "owner": Column(np.int32, NOBODY, kept=False),
         "part": Column(np.int32, NOBODY, kept=False),
+        "beside": Column(np.int32, NOWHERE, kept=False),
         "batch": Column(np.int32, ALONE, kept=False),
         "owner_key": Column(np.int64, 0),
         "stated": Column(np.float64, np.nan),
@@ -59,6 +68,7 @@ class ListedSources(Columns):
     target: IntArray
     owner: npt.NDArray[np.int32]
     part: npt.NDArray[np.int32]
+    beside: npt.NDArray[np.int32]
     batch: npt.NDArray[np.int32]
     owner_key: IntArray
     stated: FloatArray
@@ -72,114 +82,106 @@ class ListedSources(Columns):
     evidence: npt.NDArray[np.float32]
 
     def __init__(self, points: int = POINTS) -> None:
+        self.place: npt.NDArray[np.int32] = np.full(0, NOWHERE, np.int32)
+        """By target: its place in the list it listens to."""
+        self._free: list[int] = []
         super().__init__(0, {**self.columns, "evidence": Column(np.float32, 0.0, points)})
 
-    def says(self, rows: IntArray) -> BoolArray:
+    # -- places
+
+    def know(self, targets: int) -> None:
+        """There are so many targets now."""
+        if targets > len(self.place):
+            more = max(targets, 2 * len(self.place)) - len(self.place)
+            self.place = np.concatenate([self.place, np.full(more, NOWHERE, np.int32)])
+
+    def places(self, ids: IntArray) -> IntArray:
+        """Where some targets are in the lists they listen to; NOWHERE for those that nobody names."""
+        return self.place[ids].astype(np.int64)
+
+    def places_in(self, ids: IntArray, row: int) -> IntArray:
+        """Where some targets are in a list; NOWHERE for those that it does not name."""
+        found = np.full(len(ids), NOWHERE)
+        positions, places = self.rings(ids)
+        mine = self.owner[places] == row
+        found[positions[mine]] = places[mine]
+        return found
+
+    def rings(self, ids: IntArray) -> tuple[IntArray, IntArray]:
+        """All places of some targets, those they listen to first, and which of the ids each belongs to."""
+        first = self.places(ids)
+        positions = np.flatnonzero(first >= 0)
+        at = first[positions]
+        rounds = [(positions, at)]
+        for _ in range(WITNESSES - 1):
+            at = self.beside[at].astype(np.int64)
+            more = at != first[positions]
+            positions, at = positions[more], at[more]
+            if not len(at):
+                break
+            rounds.append((positions, at))
+        return np.concatenate([each for each, _ in rounds]), np.concatenate([each for _, each in rounds])
+
+    def enter(self, ids: IntArray, row: int, key: int, evidence: Evidence) -> IntArray:
+        """Where some targets are in a list, which names them now; NOWHERE for one that enough lists name already."""
+        places = self.places_in(ids, row)
+        new = np.flatnonzero(places == NOWHERE)
+        crowded = np.bincount(self.rings(ids[new])[0], minlength=len(new)) >= WITNESSES
+        new = new[~crowded]
+        if len(new):
+            taken = self._take(len(new))
+            self.target[taken], self.evidence[taken] = ids[new], evidence(ids[new])
+            self.owner[taken], self.owner_key[taken] = row, key
+            self._link(ids[new], taken)
+            places[new] = taken
+        return places
+
+    def _take(self, count: int) -> IntArray:
+        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        first = self.size
+        self.grow(count - len(reused))
+        return np.array([*reused, *range(first, self.size)], np.int64)
+
+    def _link(self, ids: IntArray, taken: IntArray) -> None:
+        """New places of targets join their rings, behind the one that is listened to."""
+        first = self.places(ids)
+        alone = first == NOWHERE
+        self.place[ids[alone]] = taken[alone]
+        self.beside[taken[alone]] = taken[alone]
+        self.beside[taken[~alone]] = self.beside[first[~alone]]
+        self.beside[first[~alone]] = taken[~alone]
+
+    def leave(self, ids: IntArray) -> None:
+        """Some targets are gone."""
+        _, places = self.rings(ids)
+        self.clear(places)
+        self.place[ids] = NOWHERE
+        self._free.extend(places.tolist())
+
+    def elect(self, ids: IntArray, tells: Callable[[IntArray], FloatArray]) -> IntArray:
+        """Let some targets listen to the list that tells them most, by place; which listen to another one now."""
+        first = self.places(ids)
+        several = np.flatnonzero(first >= 0)
+        several = several[self.beside[first[several]] != first[several]]
+        positions, places = self.rings(ids[several])
+        told = tells(places)
+        best, top = first[several].copy(), told[: len(several)] + BETTER
+        for place, position, value in zip(places.tolist(), positions.tolist(), told.tolist(), strict=True):
+            if value > top[position]:
+                best[position], top[position] = place, value
+        moved = best != first[several]
+        self.place[ids[several[moved]]] = best[moved]
+        result: IntArray = ids[several[moved]]
+        return result
+
+    # -- what was said
+
+    def says(self, places: IntArray) -> BoolArray:
         """Of which sources a list that is known says when they were modified."""
-        said: BoolArray = (self.owner[rows] != NOBODY) & ~np.isnan(self.stated[rows])
+        said: BoolArray = (self.owner[places] != NOBODY) & ~np.isnan(self.stated[places])
         return said
 
-    def waits(self, rows: IntArray) -> BoolArray:
+    def waits(self, places: IntArray) -> BoolArray:
         """Which sources were named since their last visit."""
-        waits: BoolArray = (self.pending[rows] > 0) | (self.batch[rows] != ALONE) | (self.doubt[rows] < 1.0)
+        waits: BoolArray = (self.pending[places] > 0) | (self.batch[places] != ALONE) | (self.doubt[places] < 1.0)
         return waits
-
-
-@njit(cache=True)
-def _exponentials(log_row: FloatArray, weight: float, out: FloatArray) -> None:
-    """Add `weight` times the normalised exponentials of a row."""
-    top, total = -math.inf, 0.0
-    for g in range(len(log_row)):
-        top = max(top, log_row[g])
-    for g in range(len(log_row)):
-        total += math.exp(log_row[g] - top)
-    for g in range(len(log_row)):
-        out[g] += weight * math.exp(log_row[g] - top) / total
-
-
-@njit(cache=True)
-def believed_rates(
-    rows: IntArray,
-    plain: npt.NDArray[np.float32],
-    base: FloatArray,
-    tilt: npt.NDArray[np.float32],
-    rates: FloatArray,
-    places: IntArray,
-    evidence: npt.NDArray[np.float32],
-    count: npt.NDArray[np.float32],
-    time: npt.NDArray[np.float32],
-    recall: FloatArray,
-    per_change: FloatArray,
-    per_time: FloatArray,
-    weight: FloatArray,
-    out: FloatArray,
-) -> None:
-    """Probabilities over `rates` of some pages (`rows`, known to lists as `places`): the account that a list is right
-    has the given weight. `recall`, `per_change`, `per_time` and `weight` are one each; so is a line of `out`.
-    """
-    row = np.empty(len(rates))
-    out[:] = 0.0
-    for k in range(len(rows)):
-        i, j = rows[k], places[k]
-        if weight[k] < 1.0:
-            for g in range(len(rates)):
-                row[g] = plain[i, g] + base[g] + tilt[i] * g
-            _exponentials(row, 1.0 - weight[k], out[k])
-        if weight[k] > 0.0:
-            for g in range(len(rates)):
-                row[g] = evidence[j, g] + base[g] + tilt[i] * g
-            signal_evidence(row, rates, count[j], time[j], recall[k], per_change[k], per_time[k])
-            _exponentials(row, weight[k], out[k])
-
-
-@njit(cache=True)
-def learn_hidden(
-    places: IntArray,
-    evidence: npt.NDArray[np.float32],
-    rates: FloatArray,
-    since_read: FloatArray,
-    covered: FloatArray,
-    signals: IntArray,
-    doubt: FloatArray,
-    recall: FloatArray,
-    per_change: FloatArray,
-    per_time: FloatArray,
-    changed: BoolArray,
-) -> None:
-    """Take in what visits to listed pages found, if their lists are right."""
-    row = np.empty(len(rates))
-    for k in range(len(places)):
-        j = places[k]
-        row[:] = 0.0
-        hidden_evidence(
-            row, rates, since_read[k], covered[k], signals[k], doubt[k],
-            recall[k], per_change[k], per_time[k], changed[k],
-        )  # fmt: skip
-        top = -math.inf
-        for g in range(len(rates)):
-            evidence[j, g] += row[g]
-            top = max(top, evidence[j, g])
-        for g in range(len(rates)):
-            evidence[j, g] -= top
-
-
-@njit(cache=True)
-def chance_of_truth(
-    mass: npt.NDArray[np.float32],
-    change: npt.NDArray[np.float32],
-    signals: IntArray,
-    doubt: FloatArray,
-    recall: FloatArray,
-    per_change: FloatArray,
-    per_time: FloatArray,
-    out: FloatArray,
-) -> None:
-    """How likely at least one of the signals of each source is true; `mass` and `change` are atoms of its rate."""
-    for k in range(len(out)):
-        all_false = doubt[k]
-        if signals[k] > 0:
-            share = 0.0
-            for a in range(mass.shape[1]):
-                share += mass[k, a] * false_share(change[k, a], recall[k], per_change[k], per_time[k]) ** signals[k]
-            all_false *= share
-        out[k] = 1.0 - all_false

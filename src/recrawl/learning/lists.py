@@ -2,7 +2,7 @@
 
 A list (sitemap, index, feed, listing page) is read from time to time, and states when each of its pages was modified. A
 **signal** is a later time than it stated before. A push is a signal without a reading: those of one site count as a
-list that is read at every moment. A source listens to one list at a time, the one that tells it most.
+list that is read at every moment.
 
 What a visit finds is judged here against what had been said (`visited`). Trust is the matter of
 :mod:`recrawl.learning.list_trust`, signals at one moment that of :mod:`recrawl.learning.signal_batches`, and what is
@@ -11,20 +11,19 @@ believed of a page by its list that of :mod:`recrawl.learning.listed_sources`.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
 from recrawl.kernels.worth import remaining
 from recrawl.learning.columns import Column, Columns
+from recrawl.learning.list_names import folders_below
 from recrawl.learning.list_trust import FORGETTING, ListTrust
-from recrawl.learning.listed_sources import NOBODY, ListedSources, chance_of_truth, learn_hidden
+from recrawl.learning.listed_beliefs import chance_of_truth, learn_hidden
+from recrawl.learning.listed_sources import NOBODY, Evidence, ListedSources
 from recrawl.learning.rates import UNIX_TIMES
 from recrawl.learning.signal_batches import ALONE, SignalBatches
 from recrawl.records import BoolArray, FloatArray, IntArray
@@ -32,72 +31,13 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 DAY = 86400.0
 SIGNAL_MEMORY_DAYS = 120.0
 """Half-life of how often a list has named a page."""
-BETTER = 0.1
-"""By how much more another list must tell of a page before the page listens to it."""
 PART_LEAST, PARTS_MOST = 20, 32
 """A folder of a list has an account of its own if it has so many pages, and is among so many."""
 SLOT_S = 3600.0
 """How long a slot is taken to be, where time is not in seconds."""
 
-Evidence = Callable[[IntArray], npt.NDArray[np.float32]]
-"""The plain log-likelihood of the change rates of some sources."""
 Shares = Callable[[IntArray, FloatArray], FloatArray]
 """Probabilities over the rates of listed sources (by place), where their lists are right with these probabilities."""
-
-
-@dataclass(frozen=True)
-class ListBelief:
-    """What is thought of one list.
-
-    Parameters
-        id: its number as a target; -1 for the pushes of a site
-        name: its label, or the site of the pushes
-        trust: probability that it tells anything at all
-        recall: share of the changes that it announces
-        precision: share of its signals that are true, over its pages
-        pages: that it names; `said` those of which it says when they were modified
-        signals: that have come in it, and have not faded
-        waiting: pages it has named that were not visited since
-        news: changes it is expected to name if it were read now
-        visits: to its pages that it was judged by, of which old ones count less
-    """
-
-    id: int
-    name: str
-    trust: float
-    recall: float
-    precision: float
-    pages: int
-    said: int
-    signals: float
-    waiting: int
-    news: float
-    visits: float
-
-
-@dataclass(frozen=True)
-class Heard:
-    """What lists and pushes have said of one source.
-
-    Parameters
-        list: that it listens to, by its number as a target; -1 for the pushes of its site
-        name: the label of that list, or of a source of the site
-        stated: when the list says it was modified last; NaN if it does not say
-        signalled: the time of the latest signal since the last visit; -inf if there was none
-        signals: since the last visit; a batch counts once
-        chance: that it has changed as it was signalled
-        told: share of its changes that the list is expected to name
-        precision: share of the signals about it that are true, if the list is right; NaN if none would come
-    """
-
-    list: int
-    name: str
-    stated: float
-    signalled: float
-    signals: int
-    chance: float
-    told: float
-    precision: float
 
 
 class ListRows(Columns):
@@ -147,7 +87,7 @@ class Told(NamedTuple):
 
 
 class Lists:
-    """All that is known of lists and of the sources they name. Sources are targets, known here by their `place`."""
+    """All that is known of lists and of the sources they name, which are targets."""
 
     def __init__(self, now: float, rates: FloatArray) -> None:
         unit_s = 1.0 if now > UNIX_TIMES else SLOT_S
@@ -157,7 +97,6 @@ class Lists:
         self.rows = ListRows(0)
         self.batches = SignalBatches(unit_s)
         self.sources = ListedSources(len(rates))
-        self.place: npt.NDArray[np.int32] = np.full(0, -1, np.int32)
         self.is_list: BoolArray = np.zeros(0, dtype=bool)
         """By target."""
         self.row_of: dict[int, int] = {}
@@ -175,14 +114,10 @@ class Lists:
 
     def grow(self, targets: int) -> None:
         """There are so many targets now."""
-        if targets > len(self.place):
-            more = max(targets, 2 * len(self.place)) - len(self.place)
-            self.place = np.concatenate([self.place, np.full(more, -1, np.int32)])
+        self.sources.know(targets)
+        if targets > len(self.is_list):
+            more = max(targets, 2 * len(self.is_list)) - len(self.is_list)
             self.is_list = np.concatenate([self.is_list, np.zeros(more, dtype=bool)])
-
-    def places(self, ids: IntArray) -> IntArray:
-        """Where some targets are known; -1 for those that nobody names."""
-        return self.place[ids].astype(np.int64)
 
     def row(self, key: int, target: int = -1, *, pushed: bool = False) -> int:
         """The row of a list, made if there is none."""
@@ -201,29 +136,25 @@ class Lists:
             columns.grow(1)
         return len(self.rows) - 1
 
-    def _enter(self, ids: IntArray, evidence: Evidence) -> IntArray:
-        """The places of some targets, made where there are none."""
-        new = ids[self.place[ids] < 0]
-        if len(new):
-            first = len(self.sources)
-            self.sources.grow(len(new))
-            places = np.arange(first, first + len(new))
-            self.place[new] = places
-            self.sources.target[places] = new
-            self.sources.evidence[places] = evidence(new)
-        return self.places(ids)
-
     def forget(self, ids: IntArray) -> None:
         """Some targets are gone."""
         for target in ids.tolist():
             row = self.row_of.pop(target, None)
             if row is not None:
                 self.rows.target[row], self.members[row], self.is_list[target] = -1, np.empty(0, np.int64), False
-        known = self.places(ids)
-        known = known[known >= 0]
-        self.batches.leave(self.sources.batch[known].astype(np.int64))
-        self.sources.clear(known)
-        self.place[ids] = -1
+        _, places = self.sources.rings(ids)
+        self.batches.leave(self.sources.batch[places].astype(np.int64))
+        self.sources.leave(ids)
+
+    def places_of(self, row: int) -> tuple[IntArray, IntArray]:
+        """The targets that a list names and that are still there, and their places in it."""
+        ids = self.members[row]
+        places = self.sources.places_in(ids, row)
+        return ids[places >= 0], places[places >= 0]
+
+    def elect(self, ids: IntArray) -> IntArray:
+        """Let some targets listen to the list that tells them most; which listen to another one now."""
+        return self.sources.elect(ids, lambda places: 1.0 - self.hidden(places))
 
     # -- what is said
 
@@ -234,21 +165,17 @@ class Lists:
 
         `last` is when each page was visited last, -inf for never.
         """
-        places = self._enter(ids, evidence)
-        mine = self._listens(places, row)
-        places, ids, lastmod, last = places[mine], ids[mine], np.minimum(lastmod[mine], now), last[mine]
-        self.members[row] = ids
-        named = self._take_in(row, now, places, lastmod, last)
+        places = self.sources.enter(ids, row, int(self.rows.key[row]), evidence)
+        heard = places >= 0
+        self.members[row] = ids[heard]
+        named = self._take_in(row, now, places[heard], np.minimum(lastmod[heard], now), last[heard])
         self.rows.read[row] = now
         self.rows.reads[row] += 1
-        return ids[named]
+        return ids[heard][named]
 
     def same(self, row: int, now: float) -> None:
         """A list was read, and says what it said before."""
-        places = self.places(self.members[row])
-        places = places[places >= 0]
-        places = places[self.sources.owner[places] == row]
-        self._pass_time(places, now, np.zeros(len(places), dtype=bool))
+        self._pass_time(self.places_of(row)[1], now)
         self.rows.read[row] = now
         self.rows.reads[row] += 1
 
@@ -257,69 +184,79 @@ class Lists:
     ) -> IntArray:
         """A site says that some targets changed; those of which that is news."""
         row = self.row(key, pushed=True)
-        places = self._enter(ids, evidence)
-        new = self.sources.owner[places] == NOBODY
-        self.sources.covered_from[places[new]] = now
-        mine = self._listens(places, row)
-        places, ids = places[mine], ids[mine]
-        members = self.members[row]
-        self.members[row] = np.concatenate([members, ids[~np.isin(ids, members)]])
-        named = self._take_in(row, now, places, np.minimum(at[mine], now), last[mine])
+        new = self.sources.places_in(ids, row) < 0
+        places = self.sources.enter(ids, row, key, evidence)
+        heard = places >= 0
+        self.sources.covered_from[places[heard & new]] = now
+        self.members[row] = np.concatenate([self.members[row], ids[heard & new]])
+        named = self._take_in(row, now, places[heard], np.minimum(at[heard], now), last[heard])
         self.rows.read[row] = now
-        return ids[named]
-
-    def _listens(self, places: IntArray, row: int) -> BoolArray:
-        """Which sources listen to this list: those without one, and those that it can tell more than theirs does."""
-        sources, told = self.sources, self.trust.trust * self.trust.recall
-        owner = sources.owner[places]
-        better = (owner != row) & (owner != NOBODY) & (told[row] > told[owner] + BETTER)
-        moved = places[better]
-        self.batches.leave(sources.batch[moved].astype(np.int64))
-        sources.batch[moved], sources.pending[moved], sources.doubt[moved] = ALONE, 0, 1.0
-        sources.stated[moved], sources.covered_from[moved] = np.nan, -np.inf
-        listens: BoolArray = better | (owner == NOBODY) | (owner == row)
-        taken = places[listens]
-        sources.part[taken[owner[listens] != row]] = NOBODY
-        sources.owner[taken], sources.owner_key[taken] = row, self.rows.key[row]
-        return listens
+        return ids[heard][named]
 
     def _take_in(self, row: int, now: float, places: IntArray, lastmod: FloatArray, last: FloatArray) -> BoolArray:
-        """What a list states of pages that listen to it; which of them it names anew since their last visit."""
-        sources = self.sources
+        """What a list states of its pages; which of them it names anew since their last visit."""
+        sources, pushed = self.sources, bool(self.rows.pushed[row])
         before, says = sources.stated[places], ~np.isnan(lastmod)
-        first = says & np.isnan(before)
-        later = says & (lastmod > before)
-        memory = SIGNAL_MEMORY_DAYS * self.day
-        recent = first & (now - lastmod < memory)
-        sources.count[places[recent]] += 1.0
-        sources.time[places[first]] += np.clip(now - lastmod[first], 0.0, memory)
-        self._pass_time(places[~first], now, later[~first])
-        sources.time[places[later]] += np.clip(now - lastmod[later], 0.0, now - sources.counted_to[places[later]])
-        sources.counted_to[places] = now
+        first, later = says & np.isnan(before), says & (lastmod > before)
+        until = np.minimum(lastmod + self._grain(lastmod), now)
+        self._count(places, now, until, first, later, pushed=pushed)
         sources.stated[places] = np.where(says, np.fmax(before, lastmod), before)
-        signal = later | (first & (last > -np.inf) & (lastmod > last))
-        if self.rows.pushed[row]:
-            signal |= first
+        signal = later | (first & (pushed | ((last > -np.inf) & (until > last))))
         batch = np.full(len(places), ALONE)
         batch[signal] = self.batches.gather(row, lastmod[signal])
-        counted = np.ones(len(places))
-        inside = batch != ALONE
+        counted, inside = np.ones(len(places)), batch != ALONE
         counted[inside] = self.batches.precision(batch[inside])
         sources.count[places[later]] += counted[later]
-        named = signal & (lastmod > last)
-        self._wait(places[named], batch[named], lastmod[named])
+        named: BoolArray = signal & (until > last)
+        self._wait(places[named], batch[named], until[named])
         self.batches.forget_empty(batch)
         return named
 
-    def _pass_time(self, places: IntArray, now: float, named: BoolArray) -> None:
-        """What was heard of pages fades; for those that were not named, more time has passed in silence."""
+    def _grain(self, lastmod: FloatArray) -> float:
+        """How much later than stated a page may have been modified: a day, if a list states days."""
+        said = lastmod[~np.isnan(lastmod)]
+        return self.day if len(said) and not np.any(said % self.day) else 0.0
+
+    def _count(
+        self, places: IntArray, now: float, until: FloatArray, first: BoolArray, later: BoolArray, *, pushed: bool
+    ) -> None:
+        """How long pages were listened to, and the signals that came before they were.
+
+        A list shows the latest change alone, so what came between two readings before that is not known. A push hides
+        nothing, and says nothing of the time before the first one.
+        """
+        sources = self.sources
+        if pushed:
+            sources.counted_to[places[first]] = now
+            self._pass_time(places[~first], now)
+            return
+        memory = SIGNAL_MEMORY_DAYS * self.day
+        sources.count[places[first & (now - until < memory)]] += 1.0
+        sources.time[places[first]] += np.clip(now - until[first], 0.0, memory)
+        self._fade(places[later], now)
+        sources.time[places[later]] += np.clip(now - until[later], 0.0, now - sources.counted_to[places[later]])
+        self._pass_time(places[~first & ~later], now)
+        sources.counted_to[places] = now
+
+    def _fade(self, places: IntArray, now: float) -> FloatArray:
+        """What was heard of pages counts less after a time; how long that was."""
         sources = self.sources
         passed = np.where(np.isnan(sources.counted_to[places]), 0.0, now - sources.counted_to[places])
         left = remaining(np.maximum(passed, 0.0), SIGNAL_MEMORY_DAYS * self.day)
-        silent = np.where(named | np.isnan(sources.stated[places]), 0.0, passed)
         sources.count[places] *= left
-        sources.time[places] = sources.time[places] * left + silent
-        sources.counted_to[places[~named]] = now
+        sources.time[places] *= left
+        return passed
+
+    def _pass_time(self, places: IntArray, now: float) -> None:
+        """Time has passed in silence for pages of which it is said when they were modified."""
+        passed = self._fade(places, now)
+        self.sources.time[places] += np.where(np.isnan(self.sources.stated[places]), 0.0, passed)
+        self.sources.counted_to[places] = now
+
+    def pass_silence(self, row: int, now: float) -> None:
+        """Pushes were not heard of some pages until now."""
+        if self.rows.pushed[row]:
+            self._pass_time(self.places_of(row)[1], now)
 
     def _wait(self, places: IntArray, batch: IntArray, when: FloatArray) -> None:
         """Pages were named, and wait for a visit."""
@@ -346,7 +283,7 @@ class Lists:
             return
         large = [name for name, size in sizes.most_common(PARTS_MOST) if size >= PART_LEAST]
         part_of = {name: self._part(row, name) for name in large}
-        self.sources.part[self.places(ids)] = [part_of.get(name, NOBODY) for name in folders]
+        self.sources.part[self.sources.places_in(ids, row)] = [part_of.get(name, NOBODY) for name in folders]
 
     def _part(self, row: int, name: str) -> int:
         if (row, name) not in self.parts:
@@ -444,34 +381,3 @@ class Lists:
         same = (shares[inside] * hidden * share).sum(axis=1) * told.doubt[inside]
         truth = np.minimum(self.batches.precision(batch[inside]) / np.maximum(1.0 - same, 1e-6), 1.0)
         self.batches.learn(batch[inside], np.where(changed[inside], truth, 0.0), FORGETTING)
-
-
-def key_of(label: str, target: int) -> int:
-    """What a list is known by over a restart: its label, or where there is none its number."""
-    return stable_hash(label) if label else target + 1
-
-
-def push_key(label: str) -> int:
-    """What the pushes of a source's site are known by."""
-    return stable_hash("push " + (urlsplit(label).netloc if "://" in label else ""))
-
-
-def stable_hash(text: str) -> int:
-    """A number of 63 bits that is the same in every process."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1
-
-
-def folders_below(labels: Sequence[str]) -> list[str]:
-    """For each label the first folder in which not all are; empty for those directly in the common one.
-
-    >>> folders_below(["a/b/x", "a/b/c/y", "a/b/c/z", "a/b/d/e/f"])
-    ['', 'c', 'c', 'd']
-    """
-    paths = [label.split("/")[:-1] for label in labels]
-    if not paths:
-        return []
-    low, high = min(paths), max(paths)
-    common = next(
-        (k for k, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), min(len(low), len(high))
-    )
-    return [path[common] if len(path) > common else "" for path in paths]

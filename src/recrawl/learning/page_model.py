@@ -27,7 +27,7 @@ from recrawl.learning.changes import (
 )
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.freshness_plan import HOPELESS, Plan
-from recrawl.learning.listed_sources import believed_rates
+from recrawl.learning.listed_beliefs import believed_rates
 from recrawl.learning.lists import Lists
 from recrawl.learning.model import Moments, Objective, Reason, Setting, Times
 from recrawl.learning.posterior_points import Atoms

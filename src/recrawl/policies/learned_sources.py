@@ -184,7 +184,7 @@ class LearnedSources(RankedPolicy):
         """A little of what has to be brought in line from time to time."""
         signals = self.learned.signals
         if signals is not None:
-            signals.price = self.ranking.price
+            signals.worth.price = self.ranking.price
             kept = signals.keep_up(self.now)
             kept = kept[~self.kept.removed[kept]]
             self._heard(kept, kept)

@@ -28,7 +28,7 @@ from recrawl.kernels.worth import half_life_of
 from recrawl.learning import belief_rows
 from recrawl.learning.beliefs import CatalogueBeliefs
 from recrawl.learning.layouts import LAYOUT, READABLE
-from recrawl.learning.lists import Heard, ListBelief
+from recrawl.learning.list_reports import Heard, ListBelief
 from recrawl.learning.model import OBJECTIVES, Objective, Setting
 from recrawl.learning.posterior_points import ACTS, Act
 from recrawl.learning.rates import UNIX_TIMES
@@ -189,7 +189,7 @@ class LearnedWhittle(LearnedSources):
     def lists(self, now: float) -> list[ListBelief]:
         """What is thought of every list, and of the pushes of every site."""
         signals = self.learned.signals
-        return [] if signals is None else signals.beliefs(float(now))
+        return [] if signals is None else signals.reports.lists(float(now))
 
     def heard(self, ids: npt.ArrayLike) -> list[Heard | None]:
         """What lists and pushes have said of some sources; None for one that nobody names."""
