@@ -23,6 +23,7 @@ import numpy as np
 
 from recrawl.crawl.reading.items import NO_DATE
 from recrawl.crawl.roster import Roster
+from recrawl.crawl.said import Said
 from recrawl.crawl.urls import without_tracking
 from recrawl.records import FloatArray, IntArray, Listed
 from recrawl.store.records import item_key, keys_in, packed
@@ -32,31 +33,6 @@ MOST_REMEMBERED = 500
 MOST_LISTINGS = 1000
 """Pages that count as lists, the first to show news."""
 _NOBODY = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one document says of others.
-
-    Parameters
-        urls: that it names, in its order
-        lastmod: when each was modified, Unix seconds; NaN where it does not say
-        by_order: it is a page, and says it by its order
-    """
-
-    urls: Sequence[str]
-    lastmod: FloatArray
-    by_order: bool = False
-
-    @classmethod
-    def of(cls, urls: Sequence[str], lastmod: Sequence[float | None]) -> Said:
-        """A list with times; None for those that have none."""
-        return cls(urls, np.array(lastmod, np.float64))
-
-    @classmethod
-    def of_page(cls, urls: Sequence[str]) -> Said:
-        """A page that links others."""
-        return cls(urls, np.full(len(urls), np.nan), by_order=True)
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from recrawl.crawl import hold_causes
 from recrawl.crawl.events import source_event
 from recrawl.crawl.failures import back_off_until
 from recrawl.crawl.fetching.transport import usable_validator
-from recrawl.crawl.named_sources import Said
 from recrawl.crawl.own_holds import own_hold
 from recrawl.crawl.reading.digests import relation
 from recrawl.crawl.reading.items import believed, telling
+from recrawl.crawl.said import Said
 from recrawl.crawl.visits import CrawlRules, Intent, VisitOutcome
 from recrawl.errors import ParameterError
 from recrawl.learning.censoring import missed_items

@@ -14,9 +14,9 @@ import msgspec
 
 from recrawl.config import Discovery, HintSwitches
 from recrawl.crawl.hold_causes import Causes
-from recrawl.crawl.named_sources import Said
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.said import Said
 from recrawl.kernels.worth import mean_remaining, remaining
 from recrawl.store.records import Crawl, Outcome, Progress, Source, VisitUpdate
 from recrawl.store.source_terms import Defaults, EffectiveOptions
