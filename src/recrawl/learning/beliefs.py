@@ -104,6 +104,8 @@ class CatalogueBeliefs(Columns):
         """New sources; `labels` are URLs or paths along which priors are pooled."""
         before = self.size
         self.grow(count)
+        if self.signals is not None:
+            self.signals.lists.grow(self.size)
         if labels is not None and self.labels is None:
             self.labels = [""] * before
         if self.labels is not None:
@@ -124,6 +126,8 @@ class CatalogueBeliefs(Columns):
     def know(self, ids: IntArray, last: FloatArray) -> None:
         """Some sources were crawled at these times: those nothing is known of are taken for the kind met last."""
         unknown = self.kind[ids] == UNKNOWN
+        if self.signals is not None:
+            unknown &= ~self.signals.are_lists(ids)
         if unknown.any():
             rows, model = self.rows_in(self.latest, ids[unknown]), self.models[self.latest]
             if isinstance(model, FeedModel):
@@ -330,6 +334,8 @@ class CatalogueBeliefs(Columns):
             model.recompute()
         if self.readers.heard:
             self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS))
+        if self.signals is not None:
+            self.signals.recompute()
 
     def forget_laws(self) -> None:
         """What was loaded in part is not used: models that know no source yet begin anew."""

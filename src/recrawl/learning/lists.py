@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 DAY = 86400.0
 SIGNAL_MEMORY_DAYS = 120.0
 """Half-life of how often a list has named a page."""
+GROWN = 1.1
+"""A list is looked at for folders anew when it has grown by this factor."""
 PART_LEAST, PARTS_MOST = 20, 32
 """A folder of a list has an account of its own if it has so many pages, and is among so many."""
 SLOT_S = 3600.0
@@ -46,6 +48,7 @@ class ListRows(Columns):
     read, reads: when it was read last, and how often
     pushed: it stands for the pushes of a site
     whole: the list that it is a part of
+    split: how many pages it named when folders were last looked for
     flow, fading: what it is expected to tell that is worth more than the price, per time, and how fast that fades
     kept_at: when the beliefs of all its pages were last brought in line
     """
@@ -57,6 +60,7 @@ class ListRows(Columns):
         "target": Column(np.int64, -1, kept=False),
         "key": Column(np.int64, 0, kept=False),
         "whole": Column(np.int32, NOBODY, kept=False),
+        "split": Column(np.int64, 0, kept=False),
         "flow": Column(np.float64, 0.0, kept=False),
         "fading": Column(np.float64, 0.0, kept=False),
         "kept_at": Column(np.float64, -np.inf, kept=False),
@@ -67,6 +71,7 @@ class ListRows(Columns):
     target: IntArray
     key: IntArray
     whole: npt.NDArray[np.int32]
+    split: IntArray
     flow: FloatArray
     fading: FloatArray
     kept_at: FloatArray
@@ -99,6 +104,8 @@ class Lists:
         self.sources = ListedSources(len(rates))
         self.is_list: BoolArray = np.zeros(0, dtype=bool)
         """By target."""
+        self.unsaved: BoolArray = np.zeros(0, dtype=bool)
+        """By target: something was said of it that has to be stored."""
         self.row_of: dict[int, int] = {}
         """Rows by target."""
         self.by_key: dict[int, int] = {}
@@ -118,6 +125,7 @@ class Lists:
         if targets > len(self.is_list):
             more = max(targets, 2 * len(self.is_list)) - len(self.is_list)
             self.is_list = np.concatenate([self.is_list, np.zeros(more, dtype=bool)])
+            self.unsaved = np.concatenate([self.unsaved, np.zeros(more, dtype=bool)])
 
     def row(self, key: int, target: int = -1, *, pushed: bool = False) -> int:
         """The row of a list, made if there is none."""
@@ -146,11 +154,28 @@ class Lists:
         self.batches.leave(self.sources.batch[places].astype(np.int64))
         self.sources.leave(ids)
 
+    def resume(self, targets: IntArray, kept: npt.NDArray[Any]) -> None:
+        """Go on with places of some targets as they were."""
+        sources = self.sources
+        for key in np.unique(kept["owner_key"]).tolist():
+            mine = kept["owner_key"] == key
+            row, ids = self.row(key), targets[mine]
+            places = sources.enter(ids, row, key, lambda some: np.zeros((len(some), len(self.rates)), np.float32))
+            here = places >= 0
+            sources.unpack(places[here], kept[mine][here])
+            self.members[row] = np.concatenate([self.members[row], ids[here]])
+
     def places_of(self, row: int) -> tuple[IntArray, IntArray]:
         """The targets that a list names and that are still there, and their places in it."""
         ids = self.members[row]
         places = self.sources.places_in(ids, row)
         return ids[places >= 0], places[places >= 0]
+
+    def drain_unsaved(self) -> IntArray:
+        """The targets of which something was said since this was asked last."""
+        found = np.flatnonzero(self.unsaved)
+        self.unsaved[found] = False
+        return found
 
     def elect(self, ids: IntArray) -> IntArray:
         """Let some targets listen to the list that tells them most; which listen to another one now."""
@@ -165,13 +190,13 @@ class Lists:
 
         `last` is when each page was visited last, -inf for never.
         """
+        new = self.sources.places_in(ids, row) < 0
         places = self.sources.enter(ids, row, int(self.rows.key[row]), evidence)
         heard = places >= 0
         self.members[row] = ids[heard]
         named = self._take_in(row, now, places[heard], np.minimum(lastmod[heard], now), last[heard])
-        self.rows.read[row] = now
         self.rows.reads[row] += 1
-        return ids[heard][named]
+        return self._said(row, now, ids[heard], named, new[heard])
 
     def same(self, row: int, now: float) -> None:
         """A list was read, and says what it said before."""
@@ -190,8 +215,13 @@ class Lists:
         self.sources.covered_from[places[heard & new]] = now
         self.members[row] = np.concatenate([self.members[row], ids[heard & new]])
         named = self._take_in(row, now, places[heard], np.minimum(at[heard], now), last[heard])
+        return self._said(row, now, ids[heard], named, new[heard])
+
+    def _said(self, row: int, now: float, ids: IntArray, named: BoolArray, new: BoolArray) -> IntArray:
+        """Those that were named, once it is noted what has to be stored."""
         self.rows.read[row] = now
-        return ids[heard][named]
+        self.unsaved[ids[named | new]] = True
+        return ids[named]
 
     def _take_in(self, row: int, now: float, places: IntArray, lastmod: FloatArray, last: FloatArray) -> BoolArray:
         """What a list states of its pages; which of them it names anew since their last visit."""
@@ -275,17 +305,21 @@ class Lists:
     # -- parts
 
     def split(self, row: int, labels: Callable[[IntArray], Sequence[str]]) -> None:
-        """Give the folders of a list that was read for the first time accounts of their own."""
+        """Give the folders of a list accounts of their own, if it has grown since that was done last."""
         ids = self.members[row]
+        if len(ids) <= GROWN * self.rows.split[row]:
+            return
+        self.rows.split[row] = len(ids)
         folders = folders_below(labels(ids))
         sizes = Counter(folders)
         if len(sizes) < 2:
             return
         large = [name for name, size in sizes.most_common(PARTS_MOST) if size >= PART_LEAST]
-        part_of = {name: self._part(row, name) for name in large}
+        part_of = {name: self.part(row, name) for name in large}
         self.sources.part[self.sources.places_in(ids, row)] = [part_of.get(name, NOBODY) for name in folders]
 
-    def _part(self, row: int, name: str) -> int:
+    def part(self, row: int, name: str) -> int:
+        """The account of a folder of a list, made if there is none."""
         if (row, name) not in self.parts:
             part = self.parts[row, name] = self._new_row()
             self.rows.whole[part] = row

@@ -211,7 +211,7 @@ class PageModel(AveragedModel):
             "span": [float(self.changes.rates[0]), float(self.changes.rates[-1])],
             "prior": self.changes.log_prior.tolist(),
             "refits": [self.changes.refits.observed, self.changes.refits.due_at],
-            "plan": None if plan is None else [plan.inverse_price, self.now - plan.since, plan.visits],
+            "plan": None if plan is None else [plan.inverse_price, self.now - plan.since, float(plan.visits)],
         }
 
     def load_shared(self, state: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ class PageModel(AveragedModel):
         self.changes.log_prior = prior if _same(span[1], rates[-1]) else regridded(prior[None], span, rates)[0]
         self.changes.refits.observed, self.changes.refits.due_at = refits
         if self.plan is not None and plan:
-            self.plan.inverse_price, self.plan.visits = float(plan[0]), int(plan[2])
+            self.plan.inverse_price, self.plan.visits = float(plan[0]), float(plan[2])
             self.plan.since = self.setting.now - float(plan[1])
 
     def unpack(self, rows: IntArray, packed: Sequence[bytes]) -> None:

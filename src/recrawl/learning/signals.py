@@ -14,11 +14,12 @@ A list is a source, with a worth and a price of its own (:mod:`recrawl.learning.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.learning import list_rows
 from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.list_names import key_of, push_key
 from recrawl.learning.list_reports import Heard, ListReports
@@ -44,6 +45,7 @@ class Signals:
     def __init__(self, beliefs: CatalogueBeliefs) -> None:
         self._beliefs = beliefs
         self.lists = Lists(beliefs.setting.now, rate_grid(beliefs.setting.rates))
+        self.lists.grow(beliefs.size)
         self.worth, self.reports = ListWorth(beliefs, self.lists), ListReports(beliefs, self.lists)
         self._sweep: tuple[int, int] | None = None
         """The list whose pages are being brought in line, and how many are."""
@@ -52,11 +54,9 @@ class Signals:
 
     def read(self, target: int, now: float, ids: IntArray, lastmod: FloatArray, last: FloatArray) -> IntArray:
         """A list was read; the sources of which that changes what is believed."""
-        self.lists.grow(self._beliefs.size)
         row = self.lists.row(key_of(self._beliefs.label(target), target), target)
-        new = self.lists.rows.reads[row] == 0
         named = self.lists.read(row, now, ids, lastmod, last, self._evidence)
-        if new and self._beliefs.labels is not None:
+        if self._beliefs.labels is not None:
             self.lists.split(row, self._labels)
         touched = self._heard(ids, named)
         self.worth.appraise(row, now)
@@ -70,7 +70,6 @@ class Signals:
 
     def push(self, ids: IntArray, now: float, at: FloatArray, last: FloatArray) -> IntArray:
         """Something outside says that these changed; the sources of which that changes what is believed."""
-        self.lists.grow(self._beliefs.size)
         keys = np.array([push_key(self._beliefs.label(target)) for target in ids.tolist()], np.int64)
         named = [
             self.lists.push(int(key), now, ids[keys == key], at[keys == key], last[keys == key], self._evidence)
@@ -87,13 +86,11 @@ class Signals:
 
     def are_lists(self, ids: IntArray) -> BoolArray:
         """Which targets have turned out to be lists."""
-        self.lists.grow(self._beliefs.size)
         found: BoolArray = self.lists.is_list[ids]
         return found
 
     def forget(self, ids: IntArray) -> None:
         """Some sources are gone."""
-        self.lists.grow(self._beliefs.size)
         self.lists.forget(ids)
 
     def _labels(self, ids: IntArray) -> Sequence[str]:
@@ -117,7 +114,6 @@ class Signals:
 
     def entered(self, ids: IntArray) -> None:
         """Sources have come to a model that may be named already."""
-        self.lists.grow(self._beliefs.size)
         self._listen(ids[self.lists.sources.place[ids] >= 0])
 
     def _bring_in_line(self, ids: IntArray) -> None:
@@ -133,7 +129,6 @@ class Signals:
     def visited(self, visits: Visits, since: FloatArray, first: BoolArray) -> float:
         """Judge lists by visits; how many of these, to pages, were made because of signals."""
         self.worth.visits += len(visits)
-        self.lists.grow(self._beliefs.size)
         changed, ids = saw_change(visits), visits.ids
         positions, places = self.lists.sources.rings(ids)
         if changed is None or not len(places):
@@ -177,7 +172,6 @@ class Signals:
 
     def hidden(self, ids: IntArray) -> FloatArray:
         """Which share of the changes of each source nobody will tell of."""
-        self.lists.grow(self._beliefs.size)
         out, places = np.ones(len(ids)), self.lists.sources.places(ids)
         named = places >= 0
         out[named] = self.lists.hidden(places[named])
@@ -185,13 +179,11 @@ class Signals:
 
     def _waiting(self, ids: IntArray) -> IntArray:
         """Which of some sources were signalled since their last visit."""
-        self.lists.grow(self._beliefs.size)
         places = self.lists.sources.places(ids)
         named = np.flatnonzero(places >= 0)
         return named[self.lists.sources.waits(places[named])]
 
     def _lists_among(self, ids: IntArray) -> IntArray:
-        self.lists.grow(self._beliefs.size)
         return np.flatnonzero(self.lists.is_list[ids])
 
     def _two_sided(self, ids: IntArray) -> BoolArray:
@@ -286,11 +278,34 @@ class Signals:
         out[said] = _mean(model.changes.log_prior + logs, kept) / _mean(model.changes.log_prior[None], kept)
         return out
 
+    # -- over a restart
+
+    def pack(self, ids: IntArray) -> list[bytes]:
+        """What is kept with some sources; empty where nothing was said."""
+        return list_rows.pack(self.lists, ids)
+
+    def unpack(self, ids: IntArray, rows: list[bytes]) -> None:
+        """Go on with sources as `pack` gave them."""
+        list_rows.unpack(self.lists, ids, [self._beliefs.label(target) for target in ids.tolist()], rows)
+        self._listen(ids)
+
+    def shared(self) -> dict[str, Any]:
+        """What belongs to no single source."""
+        return list_rows.shared(self.lists)
+
+    def load_shared(self, state: dict[str, Any]) -> None:
+        """Go on from `shared`."""
+        list_rows.load_shared(self.lists, state)
+
+    def recompute(self) -> None:
+        """Bring what lists are worth in line with what was loaded."""
+        for row in self.lists.by_key.values():
+            self.worth.appraise(row, self._beliefs.now)
+
     # -- queries
 
     def heard(self, ids: IntArray) -> list[Heard | None]:
         """What lists and pushes have said of some sources; None for one that nobody names."""
-        self.lists.grow(self._beliefs.size)
         return self.reports.heard(ids, self._chance(ids))
 
 

@@ -9,6 +9,7 @@ The live program needs a little more, in one piece that all its policies offer a
     └── LivePolicy        configure, index, due, reasons, survey, price; rows and shared, which outlive a restart
     Priced                intervals                     for those that weigh targets against a price
     Readers               feedback, mark, appeal        for those that learn from readers' clicks
+    Listening             lists, heard, drain_told      for those that learn whom of lists and pushes to believe
     Pooling               summary, adopt                for those that learn what a fleet has in common
 
 A policy built on `policies.base.RankedPolicy` is a live one without a line of its own, if it says which of its arrays
@@ -23,6 +24,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
+from recrawl.learning.list_reports import Heard, ListBelief
 from recrawl.learning.model import Reason as Reason
 from recrawl.learning.readership import Clicked
 from recrawl.policies.demand_survey import Survey
@@ -215,6 +217,23 @@ class Readers(Protocol):
 
     def appeal(self, ids: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Interest in an item compared with the catalogue's mean, and its half-life in seconds."""
+        ...
+
+
+@runtime_checkable
+class Listening(Protocol):
+    """A policy that learns how far to believe lists and pushes."""
+
+    def lists(self, now: float) -> list[ListBelief]:
+        """What is thought of every list, and of the pushes of every site."""
+        ...
+
+    def heard(self, ids: npt.ArrayLike) -> list[Heard | None]:
+        """What lists and pushes have said of some targets; None for one that nobody names."""
+        ...
+
+    def drain_told(self) -> IntArray:
+        """The targets of which something was said since this was asked last: their rows are others now."""
         ...
 
 

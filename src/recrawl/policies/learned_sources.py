@@ -175,6 +175,13 @@ class LearnedSources(RankedPolicy):
         last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
         self._heard(self.learned.told().push(ids, now, latest, last), ids)
 
+    def drain_told(self) -> IntArray:
+        """The sources of which lists or pushes said something since this was asked last: their rows are others now."""
+        if self.learned.signals is None:
+            return np.empty(0, np.int64)
+        told = self.learned.signals.lists.drain_unsaved()
+        return told[~self.kept.removed[told]]
+
     def _heard(self, touched: IntArray, named: IntArray) -> None:
         """Something was said of sources (`named`), which changes what is thought of some."""
         self.ranking.rouse(touched)
