@@ -33,7 +33,7 @@ from recrawl.crawl.teaching import teach
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
 from recrawl.learning.readership import Clicked
-from recrawl.policies.contract import LivePolicy, Readers
+from recrawl.policies.contract import Listening, LivePolicy, Readers
 from recrawl.policies.demand_survey import Survey
 from recrawl.policies.source_columns import ALONE
 from recrawl.policies.stored_state import Memory
@@ -314,13 +314,20 @@ class Decider:
     # -- schedules
 
     def named_anew(self, visited: Iterable[int]) -> list[int]:
-        """Sources, but for some, that lists have named since the last call: their new schedules are to be stored."""
-        return sorted(self.lists.drain_named().difference(visited))
+        """Sources, but for some, of which something was said since the last call: that is to be stored."""
+        if not isinstance(self.policy, Listening):
+            return []
+        told = set(self.policy.drain_told().tolist())
+        return sorted(number for number in told.difference(visited) if number in self.roster)
 
     def scheduled(self, numbers: Sequence[int]) -> list[Progress]:
-        """The progress of some sources, with what is believed of them now."""
+        """The progress of some sources, with what is believed of them now; no more of those nobody has tried yet."""
         schedules = [self.roster.progress(number) for number in numbers]
-        self._schedule(numbers, schedules)
+        tried = [k for k, each in enumerate(schedules) if each.visits or each.failures]
+        self._schedule([numbers[k] for k in tried], [schedules[k] for k in tried])
+        new = [k for k, each in enumerate(schedules) if not (each.visits or each.failures)]
+        for k, row in zip(new, self.memory.rows(np.array([numbers[k] for k in new], np.int64)), strict=True):
+            schedules[k].belief = row
         return schedules
 
     def progress(self, number: int) -> Progress:

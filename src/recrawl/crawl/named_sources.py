@@ -25,7 +25,7 @@ from recrawl.crawl.reading.items import NO_DATE
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.said import Said
 from recrawl.crawl.urls import without_tracking
-from recrawl.records import FloatArray, IntArray, Listed
+from recrawl.records import Listed
 from recrawl.store.records import item_key, keys_in, packed
 
 MOST_REMEMBERED = 500
@@ -37,15 +37,13 @@ _NOBODY = -1
 
 @dataclass(slots=True)
 class NamedSources:
-    """Finds out which sources documents name, and which of those are named anew.
-
-    It remembers what every list last said of them, sixteen bytes each, from the first visit in this run on.
-    """
+    """Finds out which sources documents name."""
 
     roster: Roster
-    _stated: dict[int, tuple[IntArray, FloatArray]] = field(default_factory=dict)
+    _lists: set[int] = field(default_factory=set)
+    """Those that have named sources in this run."""
     _listings: set[int] = field(default_factory=set)
-    _named: set[int] = field(default_factory=set)
+    """Pages among them."""
 
     def heard(self, number: int, said: Said, at: float) -> Listed | None:
         """What a document says of known sources; None if it is no list, or is none so far.
@@ -55,9 +53,9 @@ class NamedSources:
             at: when it was visited
         """
         ids, lastmod = self._known(number, said, at)
-        if number not in self._stated and not len(ids):
+        if number not in self._lists and not len(ids):
             return None
-        self._note(number, ids, lastmod)
+        self._lists.add(number)
         return ids, lastmod
 
     def heard_in_order(self, number: int, said: Said, at: float, order: bytes) -> tuple[Listed | None, bytes]:
@@ -74,18 +72,11 @@ class NamedSources:
             return None, packed(keys)
         self._listings.add(number)
         lastmod = np.array([at if key in news else np.nan for key in keys])
-        ids = np.array(pages, np.int64)
-        self._note(number, ids, lastmod)
-        return (ids, lastmod), packed(keys)
-
-    def drain_named(self) -> set[int]:
-        """Sources that were named since the last call, with a later time than before and than their last visit."""
-        named, self._named = self._named, set()
-        return {number for number in named if number in self.roster}
+        return (np.array(pages, np.int64), lastmod), packed(keys)
 
     def forget(self, number: int) -> None:
         """A list is gone."""
-        self._stated.pop(number, None)
+        self._lists.discard(number)
         self._listings.discard(number)
 
     def _known(self, number: int, said: Said, at: float) -> Listed:
@@ -120,20 +111,6 @@ class NamedSources:
     def _old(self, page: int, since: float) -> bool:
         """Whether a page was in the catalogue at a time: before, its place was not remembered."""
         return self.roster.source(page).added <= since
-
-    def _note(self, number: int, ids: IntArray, lastmod: FloatArray) -> None:
-        order = np.argsort(ids)
-        ids, lastmod = ids[order], lastmod[order]
-        later = ~np.isnan(lastmod)
-        if number in self._stated and len(ids):
-            known, before = self._stated[number]
-            place = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
-            same = (known[place] == ids) if len(known) else np.zeros(len(ids), dtype=bool)
-            later[same] &= ~(lastmod[same] <= before[place[same]])
-        self._stated[number] = ids, lastmod
-        last = self.roster.last
-        pairs = zip(ids[later].tolist(), lastmod[later].tolist(), strict=True)
-        self._named.update(page for page, stated in pairs if stated > last(page))
 
 
 def moved_up(before: Sequence[int], after: Sequence[int]) -> set[int]:
