@@ -24,9 +24,11 @@ from recrawl.config import Config
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.loading import replaced
 from recrawl.config.settings import HALF_LIFE, MAX_AGE, ObjectiveName, Scope
+from recrawl.crawl import list_notes
 from recrawl.crawl.catalogue.key_fields import checked_terms, key_source, key_text
 from recrawl.crawl.decider_polling import DeciderPolling
 from recrawl.crawl.explaining.explanation import Explanation, circumstances, explain
+from recrawl.crawl.explaining.list_evidence import with_lists
 from recrawl.crawl.explaining.ranking import Ranking
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.fetching.retry_after import MAX_RETRY_AFTER_S
@@ -263,10 +265,13 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         )
         if number in decider.roster.in_flight:
             around = msgspec.structs.replace(around, in_flight=True)
-        standing = Ranking(decider.policy, decider.roster.numbers).standing(progress, now, around.price)
+        ranking = Ranking(decider.policy, decider.roster.numbers)
+        standing = ranking.standing(progress, now, around.price)
+        lists = {each.source: each for each in list_notes.noted(decider, now)}
         crawls = self._store.crawls(source=source.id, limit=EXPLAINED)
         made = not decider.schedules.is_requested(number)
-        return explain(source, progress, now, around, standing, crawls, in_vain=made)
+        found = explain(source, progress, now, around, standing, crawls, in_vain=made)
+        return with_lists(found, ranking, lists.get(source.id), now)
 
     def __len__(self) -> int:
         return len(self._decider)
@@ -422,9 +427,13 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         with self._writing:
             with self._lock:
                 _require_open(self._closed)
-                batch = self._pending.take(self.clock.now())
+                now = self.clock.now()
+                batch = self._pending.take(now)
+                lists = list_notes.noted(self._decider, now) if batch.shared is not None else []
             try:
                 self._store.commit(batch)
+                if lists:
+                    list_notes.write(self._store, lists)
             except BaseException:
                 with self._lock:
                     self._pending.put_back(batch)

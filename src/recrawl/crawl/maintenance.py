@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 import structlog
 
 from recrawl.clock import Clock
-from recrawl.crawl import live_budget
+from recrawl.crawl import list_notes, live_budget
 from recrawl.crawl.clicks import ClickReader, NewClicks
 from recrawl.crawl.committer import Begin
 from recrawl.crawl.decider import Decider
@@ -57,6 +57,7 @@ class Maintenance:
         self._learning, self._begin, self._budgets, self._told = learning, begin, budgets, told
         self._click_reader = ClickReader()
         self._priced: tuple[int, float, int] = (0, 0.0, 0)
+        self._lists_noted = False
         self._log = structlog.get_logger("recrawl")
 
     def tasks(self) -> tuple[Coroutine[None, None, None], ...]:
@@ -124,6 +125,15 @@ class Maintenance:
             due = self._clock.now() - recorded >= min(gap, self._intervals.record_s)
             recorded, gap = (self._clock.now(), 2.0 * gap) if due else (recorded, gap)
             await self._store_writer.commit(self.accounts(with_record=due))
+            if due:
+                await self.note_lists()
+
+    async def note_lists(self) -> None:
+        """Say what is thought of lists, for other processes to show."""
+        lists = list_notes.noted(self._decider, self._clock.now())
+        if lists or self._lists_noted:
+            self._lists_noted = bool(lists)
+            await self._store_writer.persist(lambda store: list_notes.write(store, lists))
 
     def accounts(self, *, with_record: bool) -> Batch:
         """The price history since the last time."""
