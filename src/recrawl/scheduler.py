@@ -430,6 +430,8 @@ class Scheduler(AbstractContextManager["Scheduler"]):
                 now = self.clock.now()
                 batch = self._pending.take(now)
                 lists = list_notes.noted(self._decider, now) if batch.shared is not None else []
+                changed, _ = list_notes.judged_anew(lists, {})
+                batch.progress += self._decider.scheduled(self._decider.roster.numbers_of(changed))
             try:
                 self._store.commit(batch)
                 if lists:

@@ -119,6 +119,15 @@ def _noted(each: ListBelief, decider: Decider, worth: Sequence[float], now: floa
     )
 
 
+def judged_anew(lists: Sequence[NotedList], before: Mapping[int, float]) -> tuple[list[int], dict[int, float]]:
+    """Sources that are lists and were judged by more visits since, and by how many all of them were.
+
+    What is learned of a list has to be stored with it, though it is not visited itself.
+    """
+    judged = {each.source: each.visits for each in lists if each.source}
+    return [source for source, visits in judged.items() if before.get(source, 0.0) != visits], judged
+
+
 def write(store: Notes, lists: Sequence[NotedList]) -> None:
     """Leave them in the store, in the name of its part where it is one of several."""
     name = NOTE + str(getattr(store, "name", ""))

@@ -21,7 +21,7 @@ def with_lists(found: Explanation, ranking: Ranking, noted: NotedList | None, no
         noted: what is thought of it as a list, if it is one
     """
     itself = None if noted is None or math.isnan(found.age_s) else as_list(noted, found.age_s, found.index, found.price)
-    heard = ranking.heard(found.id)
+    heard = ranking.heard(found.id, now)
     by = None
     if heard is not None:
         known = ranking.source_of(heard.list)

@@ -125,11 +125,14 @@ class Ranking:
         """The index of a source at times from its last crawl on, if it is not crawled meanwhile."""
         return self._index(np.full(len(times), self.numbers[source], np.int64), times)
 
-    def heard(self, source: int) -> Heard | None:
+    def heard(self, source: int, now: float) -> Heard | None:
         """What lists and pushes have said of a source; None if nobody names it, or nobody listens."""
-        if not isinstance(self.policy, Listening) or source not in self.numbers:
+        policy = self.policy
+        if not isinstance(policy, Listening) or source not in self.numbers:
             return None
-        return self.policy.heard(np.array([self.numbers[source]]))[0]
+        if not any(each.pages for each in policy.lists(now)):
+            return None
+        return policy.heard(np.array([self.numbers[source]]))[0]
 
     def source_of(self, number: int) -> int | None:
         """The store's id of a source, by the policy's number; None for one that is not known."""
