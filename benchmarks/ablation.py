@@ -6,7 +6,7 @@ with its standard error. The variant "nothing off" changes a constant that shoul
 
 Shares in percentage points, higher is better; delays in hours, lower is better.
 
-Run: python -m benchmarks.ablation [--quick] [--part items|pages] [--replicates N] [--json FILE]
+Run: python -m benchmarks.ablation [--quick] [--part items|pages|lists] [--replicates N] [--json FILE]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import statistics
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,11 +26,25 @@ from unittest.mock import patch
 import numpy as np
 
 from recrawl.kernels.rhythm_index import HOURS
-from recrawl.learning import changes, drift, feed_model, freshness_plan, page_model, paths, rates
+from recrawl.learning import (
+    changes,
+    drift,
+    feed_model,
+    freshness_plan,
+    list_trust,
+    list_worth,
+    lists,
+    page_model,
+    paths,
+    rates,
+    signal_batches,
+)
 from recrawl.learning.rhythms import own_profiles
+from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.records import FloatArray, IntArray
 from recrawl.sim.comparison import OURS, Contender, Job, in_processes, run_job
 from recrawl.sim.scenarios import Scenario, read_scenarios
+from recrawl.sim.trace_lists import TraceList
 from recrawl.sim.traces import Folder, Trace
 
 DATA = Path(os.environ.get("RECRAWL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -71,6 +85,36 @@ def _at_the_mean(self: page_model.PageModel, rows: IntArray) -> None:
         self.plan.believed(rows, atoms, self.worth(rows), self.heard.hidden[rows])
 
 
+def _one_account(self: list_trust.ListTrust, owners: IntArray, parts: IntArray, *rest: Any) -> None:
+    """Judge the first list by the visits to pages of all."""
+    _learn(self, np.zeros_like(owners), np.full_like(parts, -1), *rest)
+
+
+def _the_one_account(self: list_trust.ListTrust, owners: IntArray, parts: IntArray) -> IntArray:
+    """What is known of the first list counts for all."""
+    return np.zeros_like(owners)
+
+
+def _no_folders(self: lists.Lists, row: int, labels: object) -> None:
+    """Leave every list whole."""
+
+
+def _no_silence(self: lists.Lists, places: IntArray, now: float, *rest: object, pushed: bool) -> None:
+    """Count no time and no signals."""
+    self.sources.counted_to[places] = now
+
+
+def _once_a_day(self: list_worth.ListWorth, ids: IntArray, now: FloatArray) -> FloatArray:
+    """Before everybody else once a day is over."""
+    _, _, read, _ = self._terms(ids)
+    return np.where(now - read >= self._lists.day, np.inf, 0.0)
+
+
+def _a_day(self: list_worth.ListWorth, ids: IntArray, level: FloatArray) -> FloatArray:
+    """A day."""
+    return np.full(len(ids), self._lists.day)
+
+
 def _no_plan(targets: int, now: float) -> None:
     """Rank by the averaged index."""
 
@@ -82,6 +126,8 @@ def _no_tilts(self: paths.Folders, evidence: FloatArray, log_prior: FloatArray, 
 def _prior_as_it_was(log_likelihood: FloatArray, log_prior: FloatArray, others: FloatArray) -> FloatArray:
     return log_prior
 
+
+_learn = list_trust.ListTrust.learn
 
 VARIANTS: dict[str, dict[str, list[Change]]] = {
     "items": {
@@ -99,6 +145,24 @@ VARIANTS: dict[str, dict[str, list[Change]]] = {
         "one memory of 120 days instead of four": [(drift.DriftingArrivals, "update_posterior", _one_memory(2))],
         "one memory of 500 days": [(drift.DriftingArrivals, "update_posterior", _one_memory(3))],
         "no information bonus": [(feed_model, "BONUS", 0.0)],
+    },
+    "lists": {
+        FULL: [],
+        "nothing off (flat part of the prior 5 % larger)": [(rates, "FLAT_SOURCES", 1.05 * rates.FLAT_SOURCES)],
+        "no lists": [(LearnedWhittle, "uses_lists", False)],
+        "one account for all lists": [
+            (list_trust.ListTrust, "learn", _one_account),
+            (list_trust.ListTrust, "judged_by", _the_one_account),
+        ],
+        "no accounts of folders": [(lists.Lists, "split", _no_folders)],
+        "one precision per list, not per page": [(list_trust, "FALSE_PER_YEAR", 0.0 * list_trust.FALSE_PER_YEAR)],
+        "recall taken to be one half": [(list_trust, "RECALLS", np.full(len(list_trust.RECALLS), 0.5))],
+        "batches counted singly": [(signal_batches, "LEAST_SIZE", 10**9)],
+        "silence of a list is no evidence": [(lists.Lists, "_count", _no_silence)],
+        "every list once a day": [
+            (list_worth.ListWorth, "index", _once_a_day),
+            (list_worth.ListWorth, "age", _a_day),
+        ],
     },
     "pages": {
         FULL: [],
@@ -132,7 +196,7 @@ class Task:
 
     @property
     def part(self) -> str:
-        """Which of the two learners the scenario is about."""
+        """Which part of the learner the scenario is about."""
         return part_of(self.scenario)
 
     @property
@@ -142,16 +206,25 @@ class Task:
 
 
 def part_of(scenario: Scenario) -> str:
-    """Pages for freshness, items for the rest."""
-    return "pages" if scenario.kind == "freshness" else "items"
+    """Pages for freshness, with lists or without, items for the rest."""
+    return "items" if scenario.kind != "freshness" else "lists" if scenario.lists else "pages"
 
 
 def kept(trace: Trace, replicate: int) -> Trace:
     """The trace without a random tenth of its targets."""
     stays = np.random.default_rng(replicate).random(len(trace)) >= DROPPED
-    place = np.where(stays, np.cumsum(stays) - 1, -1)[trace.owners]
+    number = np.where(stays, np.cumsum(stays) - 1, -1)
+    place = number[trace.owners]
     labels = [label for label, stay in zip(trace.labels, stays, strict=True) if stay]
-    return Trace.of(trace.targets[stays], labels, place[place >= 0], trace.times[place >= 0])
+    rest = Trace.of(trace.targets[stays], labels, place[place >= 0], trace.times[place >= 0])
+    return replace(rest, lists=tuple(_kept_entries(each, number) for each in trace.lists))
+
+
+def _kept_entries(listed: TraceList, number: IntArray) -> TraceList:
+    """What a list says of the targets that stay, by their new numbers."""
+    owners = number[np.repeat(listed.pages, np.diff(listed.offsets))]
+    there = owners >= 0
+    return TraceList.of(listed.number, listed.label, owners[there], listed.listed_at[there], listed.lastmod[there])
 
 
 def score_of(task: Task, traces: dict[str, Trace]) -> float:
@@ -219,7 +292,8 @@ def main() -> None:
     given = parser.parse_args()
     if not (DATA / "scenarios.toml").is_file():
         sys.exit(f"no scenarios.toml in {DATA}: name a folder of traces by RECRAWL_DATA")
-    scenarios = [each for each in read_scenarios(DATA / "scenarios.toml") if given.part in (None, part_of(each))]
+    files = sorted(DATA.glob("scenarios*.toml"))
+    scenarios = [each for file in files for each in read_scenarios(file) if given.part in (None, part_of(each))]
     folder = Folder(DATA)
     traces = {scenario.name: folder.trace(scenario) for scenario in scenarios}
     tasks = tasks_of(scenarios, 1 if given.quick else given.replicates, given.quick)

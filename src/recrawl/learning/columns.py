@@ -1,7 +1,8 @@
 """Columns of one row per source, for catalogues that grow one source at a time.
 
-Arrays are longer than the catalogue and doubled when it outgrows them, so that adding a source costs a constant time on
-average. A row can be taken out and put back as bytes of a fixed layout, which is how a database keeps it.
+Arrays are longer than the catalogue, and grow by a quarter when it outgrows them, so that adding a source costs a
+constant time on average. A row can be taken out and put back as bytes of a fixed layout, which is how a database
+keeps it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from recrawl.records import IntArray
 
-LEAST_ROOM = 64
+LEAST_ROOM, GROWTH = 64, 1.25
 
 
 class Column(NamedTuple):
@@ -47,7 +48,7 @@ class Columns:
         """Rows for new sources."""
         needed = self.size + count
         if needed > self.room:
-            wanted = max(needed if self.size == 0 else 2 * self.room, needed, LEAST_ROOM)
+            wanted = max(needed if self.size == 0 else int(GROWTH * self.room), needed, LEAST_ROOM)
             for name, column in self.columns.items():
                 longer = _empty(column, wanted)
                 longer[: self.size] = getattr(self, name)[: self.size]

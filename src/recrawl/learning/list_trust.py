@@ -38,7 +38,7 @@ PLAIN_LAWS = len(SCALES) * len(POWERS)
 MEMORY_VISITS = 200.0
 """A visit counts 1/e after so many later ones to pages of the same list."""
 FORGETTING = 1.0 - 1.0 / MEMORY_VISITS
-DOUBTED_BY = 2.0
+DOUBTED_BY = 4.0
 """How much better, in log-likelihood, a list must have predicted than nothing before it is trusted by half."""
 PART_LEAD = 2.0
 """How much better a part must be predicted by its own account before that counts."""
@@ -130,7 +130,7 @@ class ListTrust(Columns):
 
     >>> trust = ListTrust(1)
     >>> round(float(trust.trust[0]), 2)
-    0.12
+    0.02
     """
 
     columns: ClassVar[Mapping[str, Column]] = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REST_DAYS, REST_UNPLANNED_DAYS = 60.0, 5.0
 """After so long a list is worth the price whatever it told; sooner before anybody knows the price."""
-REST_SHARE = 0.02
+REST_SHARE = 0.01
 """What lists are read for that tell nothing is at most this share of all visits."""
 
 

@@ -13,6 +13,7 @@ A list is a source, with a worth and a price of its own (:mod:`recrawl.learning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ class Signals:
         self.worth, self.reports = ListWorth(beliefs, self.lists), ListReports(beliefs, self.lists)
         self._sweep: tuple[int, int] | None = None
         """The list whose pages are being brought in line, and how many are."""
+        self._rest = KEPT_DAYS * self.lists.day
+        self._kept_to, self._owing, self._rest_until = beliefs.setting.now, 0.0, -math.inf
+        """Up to when it is counted how many pages should be in line, how many are missing, and when the next is due."""
 
     # -- what is said
 
@@ -56,6 +60,8 @@ class Signals:
         """A list was read; the sources of which that changes what is believed."""
         row = self.lists.row(key_of(self._beliefs.label(target), target), target)
         named = self.lists.read(row, now, ids, lastmod, last, self._evidence)
+        if self.lists.rows.reads[row] == 1:
+            self._rest_until = -math.inf
         if self._beliefs.labels is not None:
             self.lists.split(row, self._labels)
         touched = self._heard(ids, named)
@@ -238,28 +244,45 @@ class Signals:
     # -- upkeep
 
     def keep_up(self, now: float) -> IntArray:
-        """Bring some of the pages of the list that was longest left alone in line with it; which those are."""
-        kept, lists = self.lists.rows, self.lists
-        if self._sweep is None:
-            rows = np.array(list(lists.by_key.values()), np.int64)
-            if not len(rows):
-                return rows
-            row = int(rows[np.argmin(kept.kept_at[rows])])
-            if now - kept.kept_at[row] < KEPT_DAYS * lists.day:
-                return np.empty(0, np.int64)
-            self._sweep = row, 0
+        """Bring a few pages in line with their list, at a pace that serves all of them in `KEPT_DAYS`; which those are.
+
+        Lists take turns, the one that was longest left alone first.
+        """
+        count = self._owed(now)
+        if count < 1 or (self._sweep is None and not self._begin_sweep(now)):
+            return np.empty(0, np.int64)
+        assert self._sweep is not None
         row, begin = self._sweep
-        if not begin:
-            lists.pass_silence(row, now)
-        ids = lists.members[row][begin : begin + AT_A_TIME]
+        members = self.lists.members[row]
+        ids = members[begin : begin + count]
         self._listen(ids)
         self._bring_in_line(ids)
-        if begin + AT_A_TIME >= len(lists.members[row]):
+        self._owing -= count
+        self._sweep = row, begin + count
+        if begin + count >= len(members):
             self.worth.appraise(row, now)
-            kept.kept_at[row], self._sweep = now, None
-        else:
-            self._sweep = row, begin + AT_A_TIME
+            self.lists.rows.kept_at[row], self._sweep = now, None
         return ids
+
+    def _owed(self, now: float) -> int:
+        """How many pages are to be brought in line now."""
+        passed, self._kept_to = max(now - self._kept_to, 0.0), max(now, self._kept_to)
+        if self._sweep is None and now < self._rest_until:
+            self._owing = 0.0
+            return 0
+        self._owing = min(self._owing + 1.0 + len(self.lists.sources) * passed / self._rest, float(AT_A_TIME))
+        return int(self._owing)
+
+    def _begin_sweep(self, now: float) -> bool:
+        """Turn to the list that was longest left alone, if it is time."""
+        rows = np.array(list(self.lists.by_key.values()), np.int64)
+        kept_at = self.lists.rows.kept_at[rows]
+        if not len(rows) or now - kept_at.min() < self._rest:
+            self._rest_until = now + self._rest if not len(rows) else kept_at.min() + self._rest
+            return False
+        self._sweep = int(rows[np.argmin(kept_at)]), 0
+        self.lists.pass_silence(self._sweep[0], now)
+        return True
 
     def promise(self, ids: IntArray) -> FloatArray:
         """How much more a first copy of sources is worth than that of one nobody names, for what lists say of them."""
