@@ -83,10 +83,9 @@ def watched_for_months(store: Path, home: str) -> HonestSite:
 
 
 def test_what_an_honest_sitemap_announces_is_fetched_next(tmp_path: Path) -> None:
-    """There are tokens for the sitemap and one page more."""
+    """There is a token for the sitemap, and once that has been read, one for a page."""
     path, served = tmp_path / "recrawl.db", Served({})
-    overrides = {**SLOW, "burst": 2.0, "politeness.robots": False}
-    config = settings(path, "8/d", overrides)
+    config = settings(path, "8/d", {**SLOW, "burst": 1.0, "politeness.robots": False})
 
     async def main() -> None:
         async with serving(served.answer) as home:  # type: ignore[arg-type]
@@ -94,13 +93,22 @@ def test_what_an_honest_sitemap_announces_is_fetched_next(tmp_path: Path) -> Non
             site = watched_for_months(path, home)
             served.modified = {key.removeprefix(home): at for key, at in site.modified.items()}
             with contextlib.closing(open_store(str(path))) as store:
-                last = {each.url: progress.last for each, progress in zip(store.sources(), store.progress(), strict=True)}
-                announced = min(site.modified, key=lambda key: last[key] or 0.0)
-                served.modified[announced.removeprefix(home)] = time.time() - 1.0
-                (list_,) = [each for each in store.sources() if each.url == site.sitemap]
+                last = {each.source: each.last or 0.0 for each in store.progress()}
+                announced = min(
+                    (each for each in store.sources() if "/page/" in each.url), key=lambda each: last[each.id]
+                )
+                served.modified[announced.url.removeprefix(home)] = time.time() - 1.0
+                list_ = store.source(site.sitemap)
+                assert list_ is not None
                 store.edit([msgspec.structs.replace(list_, wanted=time.time())])
-            await crawl(config, enough=lambda *_: len(served.asked) >= 2)
-            assert served.asked[:2] == [SITEMAP, announced.removeprefix(home)]
+
+            async def go_on(crawler: Crawler, store: Store) -> None:
+                await soon(lambda: store.crawls(source=list_.id, limit=1)[0].status == 200)
+                crawler.allot(2.0, 1.0, time.time() + 1000.0)
+                await soon(lambda: len(served.asked) >= 2)
+
+            await crawl(config, meanwhile=go_on)
+            assert served.asked[:2] == [SITEMAP, announced.url.removeprefix(home)]
 
     asyncio.run(main())
     told = json.loads(said("explain", "--json", "--store", str(path), "sitemap.xml"))["as_list"]

@@ -46,7 +46,9 @@ def test_an_announced_change_is_fetched_next_and_another_is_not(scheduler: Sched
     for key in due:
         if key != LIST:
             site.report(scheduler, key, clock.now())
-    scheduler.report(LIST, sitemap=[(key, clock.now() if key == announced else at) for key, at in site.modified.items()])
+    scheduler.report(
+        LIST, sitemap=[(key, clock.now() if key == announced else at) for key, at in site.modified.items()]
+    )
     clock.advance(DAY_S / 8)
     assert announced in scheduler.due(limit=1)
     assert silent != announced
@@ -118,9 +120,7 @@ def test_a_list_may_report_news_of_its_own_too(scheduler: Scheduler, clock: Manu
         ([("https://a.example/", float("nan"))], "sitemap"),
     ],
 )
-def test_what_is_wrong_with_a_list_is_named(
-    scheduler: Scheduler, clock: ManualClock, sitemap: Any, named: str
-) -> None:
+def test_what_is_wrong_with_a_list_is_named(scheduler: Scheduler, clock: ManualClock, sitemap: Any, named: str) -> None:
     scheduler.add(LIST)
     clock.advance(DAY_S)
     assert scheduler.due() == [LIST]
