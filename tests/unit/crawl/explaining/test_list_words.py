@@ -36,8 +36,8 @@ def noted(**changes: float) -> NotedList:
 def test_a_list_that_is_believed() -> None:
     found = as_list(HONEST, 3600.0, 3.1, 0.8)
     assert found.words == (
-        "It names 1,200 watched pages. It is right 97 times of 100 and tells of 90 of 100 changes, by 210 visits to them. "
-        "A fetch now would name about 14 changes and is worth 3.1; the price is 0.8."
+        "It names 1,200 watched pages. It is right 97 times of 100 and tells of 90 of 100 changes, by 210 visits "
+        "to them. A fetch now would name about 14 changes and is worth 3.1; the price is 0.8."
     )
     assert (found.news, found.right, found.tells) == (pytest.approx(14.0), 0.97, 0.9)
 
