@@ -1,8 +1,8 @@
 """What lists and pushes cost: time per listed page, per signal and per visit, and memory per page that is named.
 
-A catalogue of pages, each visited three times, in lists of 50,000 pages. Each list is read for the first time, read again with
-nothing new, and with one page in a hundred modified; then pages are pushed, chosen and visited. Times are of one core,
-the best of the readings; the ratio is to the same step of a catalogue that nobody names.
+A catalogue of pages, each visited three times, in lists of 50,000 pages. Each list is read for the first time, again
+with nothing new, and with one page in a hundred modified; then pages are pushed, chosen and visited. Times are of one
+core, the best of the readings; the ratio is to the same step of a catalogue that nobody names.
 
     python -m benchmarks.signals [--sizes 1e5 1e6] [--objective freshness]
 """
@@ -39,7 +39,9 @@ def seconds(work: Callable[[], object]) -> float:
 def catalogue(pages: int, lists: int, objective: str) -> LearnedWhittle:
     """Pages of unlike paces, each visited three times, and lists nobody has read."""
     policy = LearnedWhittle(objective=objective)
-    policy.start(pages + lists, NOW - 3 * DAY, labels=[f"https://site{n // LIST_SIZE}.example/{n}" for n in range(pages + lists)])
+    policy.start(
+        pages + lists, NOW - 3 * DAY, labels=[f"https://site{n // LIST_SIZE}.example/{n}" for n in range(pages + lists)]
+    )
     draw = np.random.default_rng(0)
     paces, order = 10 ** draw.normal(-1.5, 1.0, pages), draw.permutation(pages)
     for day in range(3):

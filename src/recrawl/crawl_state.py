@@ -14,6 +14,8 @@ from functools import partial
 from random import Random
 from typing import Any, Literal, Self, TypeVar
 
+import msgspec
+
 from recrawl.cluster.status import FleetStatus, common_record, is_up, read_status
 from recrawl.config import Config
 from recrawl.crawl import list_notes, live_budget
@@ -24,6 +26,7 @@ from recrawl.crawl.explaining.ranking import Rank, Ranking
 from recrawl.crawl.explaining.whatif import BelievedSources, believed, unbounded
 from recrawl.crawl.fetching.politeness import HostSlots, authority_of, site_of
 from recrawl.crawl.list_notes import NotedList
+from recrawl.crawl.push.subscriptions import in_words
 from recrawl.crawl.requested_crawls import made_in_vain, was_in_vain
 from recrawl.crawl.stored_settings import budget_told, in_force
 from recrawl.errors import StoreVersionError
@@ -160,7 +163,9 @@ class CrawlState:
         standing = self._ranked(ranking.standing(progress, now, self.price), progress, now)
         crawls = self.store.crawls(source=source.id, limit=EXPLAINED)
         in_vain = was_in_vain(self.store, source, progress, now, self.config.retention.crawls_s)
-        found = explain(source, progress, now, self._around(source, progress, now), standing, crawls, in_vain)
+        around, kept = self._around(source, progress, now), self.store.subscriptions(sources=[source.id])
+        found = explain(source, progress, now, around, standing, crawls, in_vain)
+        found = msgspec.structs.replace(found, hub=in_words(kept, now))
         return with_lists(found, ranking, self.lists.get(source.id), now)
 
     def statuses(self, sources: Sequence[Source], now: float) -> list[SourceStatus]:

@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from recrawl.arguments import number, plain, shown, text, whole
+from recrawl.arguments import moment, number, plain, shown, text, whole
 from recrawl.clock import Clock, SystemClock
 from recrawl.config import Config
 from recrawl.config.live_policies import LEARNED
@@ -37,6 +37,7 @@ from recrawl.crawl.hold_release import last_release, released_since
 from recrawl.crawl.pending_writes import PendingWrites
 from recrawl.crawl.reports import NO_ANSWER, Answer, Failure, Report, outcome_of_failure, outcome_of_report
 from recrawl.crawl.request_budget import RequestBudget
+from recrawl.crawl.signals import Told, gather
 from recrawl.crawl.stored_settings import leave_settings
 from recrawl.crawl.visits import Intent
 from recrawl.errors import ContractError, ParameterError, StoreError
@@ -214,10 +215,11 @@ class Scheduler(AbstractContextManager["Scheduler"]):
     @_locked
     def refresh(self) -> bool:
         """Follow what others did meanwhile; whether there was any of it: edits of the catalogue (`recrawl add`, the web
-        page), and holds that were lifted (`recrawl release`)."""
+        page), holds that were lifted (`recrawl release`), and word that something changed (`recrawl signal`)."""
         now, revision = self.clock.now(), self._store.revision()
         lifted = released_since(self._store, self._released)
-        if revision == self._revision and not lifted:
+        signals = self._pending.unheard(self._store.signals())
+        if revision == self._revision and not lifted and not signals:
             return False
         if revision != self._revision:
             since, self._revision = self._revision, revision
@@ -229,6 +231,9 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             freed = self._decider.release(each.sources, each.hosts, now)
             self._pending.hold(self._slots.drain_holds(), freed)
             self._released = each.number
+        told = gather(signals, self._decider.roster.numbers, now)
+        if told.heard:
+            self._pending.learned(self._decider.signal(told, now), told.heard)
         self._again.changed()
         return True
 
@@ -397,6 +402,17 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             self.flush()
         return crawl
 
+    def signal(self, key: str, at: Moment | None = None) -> bool:
+        """Say that a key has changed, as somebody else told (a push, a ping); whether it is there.
+
+        `at` is when it changed, by default now. How far such word is believed is learned from the fetches that follow.
+        """
+        changed = None if at is None else moment("at", at)
+        known = self._hear(key_text(key), changed)
+        if known and self.clock.now() - self._pending.since >= self._write_every_s:
+            self.flush()
+        return known
+
     @_locked
     def release(self, key: str) -> None:
         """A key was not fetched after all: it is as wanted as before. What it cost is not given back."""
@@ -463,6 +479,16 @@ class Scheduler(AbstractContextManager["Scheduler"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @_locked
+    def _hear(self, key: str, at: float | None) -> bool:
+        number, now = self._decider.roster.urls.get(key), self.clock.now()
+        if number is None:
+            return False
+        told = Told(at={number: now if at is None else min(at, now)})
+        self._pending.learned(self._decider.signal(told, now))
+        self._again.changed()
+        return True
 
     @_locked
     def _take_over(self, key: str, told: Report | Failure) -> Crawl:

@@ -169,6 +169,7 @@ def make_crawler(
         released=released,
         keep=Keep.of(config.retention) if sweeps else None,
         budgets=partial(make_budget, config) if changeable else None,
+        push=config.push,
     )
 
 

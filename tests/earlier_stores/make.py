@@ -143,20 +143,25 @@ def what_is_believed(scheduler: Scheduler, truth: dict[str, float]) -> dict[str,
             "kind": ("unknown", "feed", "page")[int(policy.learned.kind[number])],
             "visits": progress.visits,
             "true_per_day": truth.get(line.url),
-            "per_day": per_day(policy.learned, number),
+            "per_day": per_day(policy, number, scheduler.clock.now()),
             "appeal": float(policy.appeal([number])[0][0]) if hasattr(policy, "appeal") else 1.0,
             **{name: float(getattr(beliefs, name)[0]) for name in ("value", "value_sd", "rate", "rate_sd")},
         }
     return said
 
 
-def per_day(mind, number: int) -> float | None:
+def per_day(policy, number: int, now: float) -> float | None:
     """The posterior mean of a source's rate."""
+    mind = policy.learned
+    if mind.kind[number] not in (1, 2):
+        return None
+    if not hasattr(mind, "feeds"):  # layout 3, by its own account
+        (reason,) = policy.reasons([number], now)
+        numbers = reason.numbers
+        return numbers["items_per_day"] if reason.form == "rhythm" else numbers["change_rate_per_s"] * DAY_S
     feeds, pages = mind.feeds, mind.pages
     if mind.kind[number] == 1:
         return float(feeds.shape[number] / feeds.scale_rate[number])
-    if mind.kind[number] != 2:
-        return None
     tilt = pages.tilt[number] * np.arange(len(pages.changes))
     weight = np.exp(pages.evidence[number] + pages.log_prior + tilt)
     return float(weight @ pages.changes / weight.sum() * DAY_S)
@@ -164,7 +169,10 @@ def per_day(mind, number: int) -> float | None:
 
 def main(folder: str, name: str, objective: str = "ephemeral") -> None:
     """Drive, then pack."""
-    from recrawl.learning.live import LAYOUT  # where it was when these layouts were written
+    try:
+        from recrawl.learning.layouts import LAYOUT
+    except ImportError:  # where it was when layouts 1 and 2 were written
+        from recrawl.learning.live import LAYOUT
 
     place = Path(folder)
     whole, small = place / f"{name}.whole.db", place / f"{name}.db"

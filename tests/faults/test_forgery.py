@@ -11,15 +11,17 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import web as aiohttp_web
 
 from crawling import HASTY, Account, a_store, crawl, only_this_machine, world_of
 from recrawl.cli import run
 from recrawl.clock import SystemClock
-from recrawl.config import Config, Fetching, Outlets
+from recrawl.config import Config, Fetching, Outlets, Push
 from recrawl.crawl.fetching.dns import Lookup
 from recrawl.crawl.fetching.http_transport import HttpTransport
+from recrawl.crawl.push import subscriber
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from servers import serving
@@ -131,6 +133,40 @@ def test_redirects_of_documents_and_of_robots_txt_are_checked(tmp_path: Path) ->
     assert told == []
     assert document == {"refused: 127.0.0.2 is a loopback address"}
     assert all("robots.txt" in line for line in robots), robots
+
+
+def test_hubs_that_a_document_names_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes a feed says where to subscribe to it: there, and wherever that sends us on."""
+    monkeypatch.setattr(subscriber, "LOOK_S", 0.05)
+    config = msgspec.structs.replace(HASTY, push=Push(callback="https://me.example/"))
+
+    async def scene() -> tuple[set[str], list[bytes], list[str]]:
+        async with side_by_side() as (web, told):
+            there, posted = f"http://{INSIDE}:{port_of(web)}/secret", []
+
+            async def answer(request: aiohttp_web.BaseRequest) -> aiohttp_web.Response:
+                if request.method == "POST":
+                    posted.append(request.path)
+                    return aiohttp_web.Response(status=307, headers={"Location": there})
+                hub = there if request.path == "/direct" else "/hub"
+                return aiohttp_web.Response(body=FEED, headers={"Link": f"<{hub}>; rel=hub"})
+
+            async with serving(answer) as base:
+                transport = HttpTransport(HASTY.fetch, SystemClock(), refusal=only_this_machine)
+                with a_store(tmp_path) as store:
+
+                    def asked(_: SynthWeb) -> bool:
+                        kept = store.subscriptions()
+                        return len(kept) == 2 and all(each.note for each in kept)
+
+                    urls = [f"{base}/direct", f"{base}/round"]
+                    await crawl(web, store, config, urls=urls, transport=transport, enough=asked)
+                    return {each.note for each in store.subscriptions()}, told, posted
+
+    notes, told, posted = asyncio.run(scene())
+    assert told == []
+    assert posted == ["/hub"]
+    assert notes == {"the hub was asked in vain: 127.0.0.2 is a loopback address"}
 
 
 @pytest.mark.parametrize("changes", [[["127.0.0.1"], [INSIDE]], [[INSIDE], [INSIDE]]], ids=["rebinding", "private"])

@@ -26,7 +26,7 @@ from recrawl.config import Config, Fetching, Outlets, load
 from recrawl.config.secret import SHOWN
 from recrawl.errors import RecrawlError
 from recrawl.store.opening import open_store
-from recrawl.store.records import Source
+from recrawl.store.records import Source, Subscription
 from recrawl.store.sqlite import SqliteStore
 from recrawl.synthweb.server import SynthWeb
 from recrawl.wiring import make_outlets
@@ -52,7 +52,7 @@ LOOKS: dict[str, list[str]] = {
     "vacuum": [], "doctor": [], "config": [], "pause": ["1"], "add": ["https://b.example/feed"],
     "backup": ["copy.db"], "store": ["copy", "recrawl.db", "other.db"], "export": ["-"], "import": ["urls.txt"],
     "crawl": ["1", "--timeout", "5s"], "preview": ["https://a.example/feed"], "release": ["1"], "budget": [],
-    "tag": ["1", "--add", "news"], "remove": ["2", "--yes"],
+    "tag": ["1", "--add", "news"], "signal": ["1"], "remove": ["2", "--yes"],
 }  # fmt: skip
 FAIL = ("crawl", "preview")
 """They try to fetch, through a proxy that is not there."""
@@ -70,6 +70,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with SqliteStore(tmp_path / "recrawl.db") as store:
         headers = {"Authorization": f"Bearer {CANARY}"}
         store.add([Source(url="https://a.example/feed", headers=headers), Source(url="https://d.example/feed")])
+        asked = {"token": CANARY, "secret": CANARY, "hub": "https://h.example/", "topic": "https://a.example/feed"}
+        store.write_subscriptions([Subscription(source=1, asked=1.0, due=2.0, **asked)])
     return tmp_path
 
 

@@ -76,6 +76,20 @@ def test_with_all_items_alike_the_demo_captures_no_less_than_going_round(demo):
     assert captured["oracle"] > captured["recrawl"] > captured["round_robin"]
 
 
+def test_the_demo_shows_a_lying_sitemap_found_out_and_writes_the_same_figures(demo):
+    """A machine that compiles meanwhile may not be done in time, and says so."""
+    lists = json.loads((demo[0] / "demo.json").read_text())["lists"]
+    if lists is None:
+        assert "How a lying sitemap is found out is not ready" in demo[1].stdout
+        return
+    assert lists["learned"] >= lists["without"]
+    shares = [f"{100.0 * lists[name]:.1f}" for name in ("without", "believed", "learned")]
+    shown = demo[1].stdout.split("Share of time fresh")[1]
+    assert re.findall(r"^  [a-z ]+ (\d+\.\d) *$", shown, re.MULTILINE) == shares
+    honest, _, rebuilt = (each["trust"][-1] for each in lists["lists"])
+    assert honest > 0.9 > 0.1 > rebuilt
+
+
 def test_the_demo_captures_more_than_going_round(demo):
     """The others are replayed with no machine in their way; one too busy to spend the budget proves nothing."""
     written = json.loads((demo[0] / "demo.json").read_text())

@@ -23,7 +23,7 @@ from recrawl.crawl.reports import Answer
 from recrawl.errors import ConfigError, ContractError, ParameterError, StoreError, StoreFullError
 from recrawl.scheduler import Scheduler
 from recrawl.store.opening import open_store
-from recrawl.store.records import Batch, Hold, Progress
+from recrawl.store.records import Batch, Hold, Progress, Signal
 from recrawl.wiring import make_decider
 
 KEYS = ["https://a.example/1", "https://a.example/2", "https://b.example/1", "c"]
@@ -893,3 +893,48 @@ class TestWhatACallerMayExpect:
         scheduler = make()
         scheduler.add("a")
         assert scheduler.heed("a", 429, 1e300) == 7 * 86400.0
+
+
+class TestSignals:
+    def test_a_key_that_is_said_to_have_changed_is_fetched_sooner(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(budget="10/h", burst=1.0, objective="freshness")
+        scheduler.add_many({f"https://a.example/{k}": {} for k in range(20)})
+        for _ in range(24 * 14):
+            clock.advance(3600.0)
+            for key in scheduler.due():
+                scheduler.report(key, changed=False)
+        assert scheduler.signal("https://a.example/7", at=clock.now() - 60.0) is True
+        clock.advance(360.0)
+        assert scheduler.due(limit=1) == ["https://a.example/7"]
+
+    def test_what_it_says_is_in_the_store_at_once(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make()
+        scheduler.add("a")
+        clock.advance(1.0)
+        (key,) = scheduler.due()
+        scheduler.report(key, changed=False)
+        before = scheduler._store.shared()
+        assert scheduler.signal("a", at=datetime(2023, 1, 1, tzinfo=UTC)) is True
+        assert scheduler.unwritten == 0
+        assert before is None
+        assert scheduler._store.shared() is not None
+
+    def test_a_key_that_is_not_there_is_no_error(self, make: Make) -> None:
+        assert make().signal("nobody") is False
+
+    def test_word_that_others_left_in_the_store_is_heard_once(self, make: Make, clock: ManualClock) -> None:
+        scheduler = make(write_every="1h")
+        scheduler.add("a")
+        assert scheduler._store.record_signals([Signal(source=1, at=clock.now(), came=clock.now())]) == 1
+        assert scheduler.refresh() is True
+        assert scheduler.refresh() is False
+        scheduler.flush()
+        assert scheduler._store.signals() == []
+        assert len(scheduler._decider.policy.lists(clock.now())) == 1
+
+    @pytest.mark.parametrize(
+        ("key", "at", "words"), [(7, None, "key"), ("a", "yesterday", "at"), ("a", math.nan, "at"), ("a", 1e18, "at")]
+    )
+    def test_wrong_words_are_refused_by_name(self, make: Make, key: Any, at: Any, words: str) -> None:
+        with pytest.raises(ParameterError, match=f"^{words} must be"):
+            make().signal(key, at=at)

@@ -42,6 +42,7 @@ COMMANDS = {
     "config": "recrawl.cli.config",
     "run": "recrawl.cli.run_",
     "crawl": "recrawl.cli.crawl_",
+    "signal": "recrawl.cli.signal_",
     "budget": "recrawl.cli.budget",
     "compare": "recrawl.cli.compare",
     "serve": "recrawl.cli.serve",

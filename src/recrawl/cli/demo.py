@@ -1,4 +1,4 @@
-"""`recrawl demo`: the whole loop on a web of our own, in about a minute."""
+"""`recrawl demo`: the whole loop on a web of our own, and a lying sitemap found out, in about a minute."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from recrawl.config import Config
     from recrawl.report.tables import Table
     from recrawl.sim.contest import Result
+    from recrawl.sim.list_contest import ListContest
     from recrawl.synthweb.process import Served
 
 STORE = "demo.db"
@@ -53,7 +54,11 @@ def command(seconds: float, sources: int, budget: str, seed: int, json_file: Pat
     are worth and how fast that fades, which it is told, as by `recrawl add --importance --half-life`. Other rules
     cannot use that. Their figures are computed from what the web published; recrawl's own figure is what the web saw it
     fetch. The second table gives no such advantage: all items are alike, and recrawl too is replayed on the record.
+
+    The last part plays two months of three sites in virtual time: one sitemap tells of every change, one of some, and
+    one says each night that everything is new. recrawl finds out which is which, and what that is worth.
     """
+    from recrawl.cli import demo_lists
     from recrawl.cli.console import console, note, show_table
     from recrawl.units import parse_rate
 
@@ -63,15 +68,19 @@ def command(seconds: float, sources: int, budget: str, seed: int, json_file: Pat
 
     screen = note()
     screen.print(f"serving {sources} feeds on this machine; an hour of theirs passes every second")
-    with running("--sources", sources, "--hosts", max(sources // 10, 1), "--seed", seed, *WEB) as web:
-        began, ended = _crawled(web, config, seconds)
-        screen.print("comparing with other rules on what the web published …")
-        contest = _compared(web, config, began, ended, per_second)
+    with demo_lists.computing(seed) as lists:
+        with running("--sources", sources, "--hosts", max(sources // 10, 1), "--seed", seed, *WEB) as web:
+            began, ended = _crawled(web, config, seconds)
+            screen.print("comparing with other rules on what the web published …")
+            contest = _compared(web, config, began, ended, per_second)
+        listed = lists.figures()
     if json_file is not None:
-        _write(json_file, contest, seconds, per_second)
+        _write(json_file, contest, listed, seconds, per_second)
     out_screen = console()
     show_table(_table(contest.live, TOLD, "Interest captured at the same budget, items unequal"), out_screen)
     show_table(_table(contest.equal, TOLD_EQUAL, "The same with all items alike"), out_screen)
+    _explain(out_screen)
+    _show_lists(listed, out_screen)
     _say_where_next(out_screen, config.store)
 
 
@@ -159,7 +168,7 @@ def _table(figures: dict[str, Result], told: dict[str, str], caption: str) -> Ta
     return Table(columns, rows, caption=caption)
 
 
-def _write(file: Path, contest: Contest, seconds: float, per_second: float) -> None:
+def _write(file: Path, contest: Contest, lists: ListContest | str, seconds: float, per_second: float) -> None:
     import msgspec
 
     live, equal = (
@@ -172,20 +181,38 @@ def _write(file: Path, contest: Contest, seconds: float, per_second: float) -> N
         "fetches": contest.fetches,
         "policies": live,
         "equal": {"policies": equal},
+        "lists": None if isinstance(lists, str) else lists,
     }
     file.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n")
 
 
-def _say_where_next(screen: Any, store: str) -> None:
+def _show_lists(found: ListContest | str, screen: Any) -> None:
+    from recrawl.cli import demo_lists
+    from recrawl.cli.console import show_table
+
+    screen.print()
+    if isinstance(found, str):
+        screen.print(f"How a lying sitemap is found out {found}", soft_wrap=True)
+        return
+    show_table(demo_lists.table(found), screen)
+    show_table(demo_lists.worth(found), screen)
+    for line in demo_lists.sentences(found):
+        screen.print(line, soft_wrap=True)
+
+
+def _explain(screen: Any) -> None:
     screen.print(
         "First table: recrawl and the oracle are told what items of each source are\n"
         "worth and how fast that fades; the other rules have no place for it. recrawl\n"
         "crawled over HTTP, robots.txt included; the others are replayed on what the web\n"
         "published. Second: every item is worth 1 and halves in 6 hours, and recrawl is\n"
-        "replayed like the others. The oracle alone is told the pace that comes true.\n"
-        "Look closer:",
+        "replayed like the others. The oracle alone is told the pace that comes true.",
         soft_wrap=True,
     )
+
+
+def _say_where_next(screen: Any, store: str) -> None:
+    screen.print("\nLook closer:")
     for line in (
         f"recrawl sources --store {store}",
         f"recrawl explain 1 --store {store}",

@@ -94,6 +94,7 @@ def show(found: Explanation, now: float) -> None:
         ("captured", f"{number(found.captured)} so far"),
         *((("failing", failing),) if found.failures else ()),
         *(("held back", f"{told(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
+        *((("hub", told(found.hub, ERROR)),) if found.hub else ()),
         *((("note", told(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip
     pairs(out, [row for row in rows if row[0] not in left_out])

@@ -70,7 +70,7 @@ def beside(config: Config, store: Store, clock: Clock, listener: socket) -> Coro
     from recrawl.web.safety.access import make_access
     from recrawl.web.server import serve
 
-    access = make_access(LOOPBACK, config.store, os.environ, web=config.web)
+    access = make_access(LOOPBACK, config.store, os.environ, web=config.web, push=config.push)
     click.echo(f"http://{LOOPBACK}:{listener.getsockname()[1]}/", err=True)
     app = make_app(store, config, clock, access=access)
     return serve(app, listener=listener, limits=Limits.of(config.web))
@@ -101,7 +101,7 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     logs.configure()
     install_event_loop()
     compiling.stay()
-    access = make_access(host, config.store, os.environ, names=names, file=file, web=config.web)
+    access = make_access(host, config.store, os.environ, names=names, file=file, web=config.web, push=config.push)
     listener = bound(host, port)
     store = open_store(config.store)
     try:

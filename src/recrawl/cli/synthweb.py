@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 @click.option(
     "--crawl-delay", "crawl_delay_s", type=click.FloatRange(min=0), default=None, help="Seconds, in every robots.txt."
 )
+@click.option("--lists", default="none", show_default=True, metavar="NAME[,NAME...]",
+              help="How the sitemaps of sites tell of changes of their pages, by turns: honest, forgetful, nightly, "
+                   "touchy, rebuilt, rebuilt_weekly, silent; mixed for all.")  # fmt: skip
+@click.option("--hub", is_flag=True, help="Sources name a WebSub hub, at /hub.")
 @click.option("--by", "hosts_by", type=click.Choice(["port", "address", "name"]), default="port", show_default=True,
               help="Hosts have a port each, an address each (127.0.1.*), or names under synth.localhost.")  # fmt: skip
 @click.option(
@@ -63,6 +67,7 @@ def command(
     speed: float,
     port: int,
     bind: str,
+    hub: bool,
     duration: str,
     faults: tuple[str, ...],
     list_faults: bool,
@@ -88,7 +93,7 @@ def command(
 
     async def serve() -> None:
         synthweb = SynthWeb(
-            made, hosts_by=hosts_by, speed=speed, port=port, bind=bind, compress=not plain, faults=rules
+            made, hosts_by=hosts_by, speed=speed, port=port, bind=bind, compress=not plain, faults=rules, hub=hub
         )
         async with synthweb:
             if warm:
@@ -150,6 +155,12 @@ def _announce_json(synthweb: SynthWeb) -> None:
     click.echo(msgspec.json.encode(said))
 
 
+def _lists_and_hub(synthweb: SynthWeb, admin: str) -> str:
+    lists = f"  {admin}/lists   what each sitemap tells of its pages, and what of it is true\n"
+    hub = f"  {admin}/hub     who subscribed at {synthweb.base}/hub, and what they were told\n"
+    return (lists if synthweb.world.lists else "") + (hub if synthweb.hub is not None else "")
+
+
 def _announce(synthweb: SynthWeb) -> None:
     from collections import Counter
 
@@ -167,6 +178,7 @@ def _announce(synthweb: SynthWeb) -> None:
         "  recrawl run --allow-private    # loopback is private\n\n"
         f"  {admin}/truth   what there is to find\n"
         f"  {admin}/log     every request\n"
+        f"{_lists_and_hub(synthweb, admin)}"
         f"  {admin}/faults  POST {{\"name\": \"503_seconds\", \"share\": 0.1}}; recrawl synthweb --list-faults\n\n"
         "Ctrl-C ends it."
     )  # fmt: skip

@@ -100,6 +100,11 @@ def _address(name: str, text: str) -> None:
     _whole_text(name, text)
 
 
+def _callback(name: str, text: str) -> None:
+    if text and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text, re.IGNORECASE):
+        raise ParameterError(name, "the public address of the web page (https://me.example/), or empty", repr(text))
+
+
 def _whole_text(name: str, text: str) -> None:
     """What `recrawl config` shows of a secret is not the secret."""
     if text.endswith(HIDDEN):
@@ -175,6 +180,8 @@ RULES: dict[str, Rule] = {
     "outlets.webhook": _address,
     "outlets.webhook_secret_env": _variable,
     "outlets.exec": _whole_text,
+    "push.callback": _callback,
+    "push.lease": _some_time,
     "web.trusted_proxies": _networks,
     "web.connections": _whole(10, 100_000),
     "web.connections_per_address": _whole(1, 100_000),

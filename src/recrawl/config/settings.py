@@ -181,6 +181,30 @@ class Web(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     connections_per_address: int = 100
 
 
+class Push(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[push]`: who may tell that something has changed. Hubs are asked to where a `callback` is given."""
+
+    enabled: bool = True
+    callback: str = ""
+    lease: str = "10d"
+    indexnow: bool = False
+
+    @property
+    def lease_s(self) -> float:
+        """For how long hubs are asked to tell, in seconds."""
+        return parse_duration("push.lease", self.lease)
+
+    @property
+    def subscribes(self) -> bool:
+        """Whether hubs are asked at all."""
+        return self.enabled and bool(self.callback)
+
+    @property
+    def takes_pings(self) -> bool:
+        """Whether pings of IndexNow are taken."""
+        return self.enabled and self.indexnow
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything in `recrawl.toml`.
 
@@ -205,6 +229,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     retention: Retention = Retention()
     outlets: Outlets = Outlets()
     web: Web = Web()
+    push: Push = Push()
     tags: dict[str, TagSettings] = {}
 
     @property

@@ -29,6 +29,7 @@ from recrawl.crawl.named_sources import NamedSources
 from recrawl.crawl.own_holds import due_at
 from recrawl.crawl.owner_schedules import OwnerSchedules
 from recrawl.crawl.roster import Roster
+from recrawl.crawl.signals import Told, outlived
 from recrawl.crawl.teaching import teach
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
@@ -37,7 +38,6 @@ from recrawl.policies.contract import Listening, LivePolicy, Readers
 from recrawl.policies.demand_survey import Survey
 from recrawl.policies.source_columns import ALONE
 from recrawl.policies.stored_state import Memory
-from recrawl.records import Listed
 from recrawl.store.records import Hold, Progress, Source, VisitUpdate
 
 AT_ONCE_S = 0.001
@@ -274,7 +274,8 @@ class Decider:
         """Go on with what visits led to; `add_schedules` has to come before it is stored."""
         self.holds.visited(numbers)
         self.holds.after_visits(numbers, outcomes)  # in flight, which is when a hold is but a note to the policy
-        teach(self.policy, numbers, outcomes, self._named_by(numbers, outcomes))
+        named = self.lists.told(numbers, outcomes) if self.policy.uses_lists else {}
+        teach(self.policy, numbers, outcomes, named)
         for number, outcome in zip(numbers, outcomes, strict=True):
             self._keep_strangers(outcome)
             self.roster.put_progress(number, outcome.progress)
@@ -286,21 +287,6 @@ class Decider:
                 self.holds.after_visits([number], [outcome])
         self._configure(self.schedules.answer(numbers))
         self.roster.end_visits(numbers)
-
-    def _named_by(self, numbers: list[int], outcomes: list[VisitOutcome]) -> dict[int, Listed]:
-        """What visited documents say of other sources, for a policy that listens."""
-        heard: dict[int, Listed] = {}
-        for number, outcome in zip(numbers, outcomes, strict=True):
-            said, at, progress = outcome.said, outcome.crawl.at, outcome.progress
-            if said is None or not self.policy.uses_lists or number not in self.roster:
-                continue
-            if said.by_order:
-                entry, progress.listing = self.lists.heard_in_order(number, said, at, progress.listing)
-            else:
-                entry = self.lists.heard(number, said, at)
-            if entry is not None:
-                heard[number] = entry
-        return heard
 
     def _keep_strangers(self, outcome: VisitOutcome) -> None:
         """Of the pages that a list led to, keep those that are not in the catalogue, for which it is read in full
@@ -377,6 +363,17 @@ class Decider:
         clicked = Clicked(*(np.array([getattr(each, name) for _, each in here], float) for name in Clicked._fields))
         ids = np.array([number for number, _ in here], np.int64)
         return self.scheduled(self.policy.feedback(ids, clicked, now=now, mark=heard.mark).tolist())
+
+    # -- signals
+
+    def signal(self, told: Told, now: float) -> list[Progress]:
+        """Learn that sources have changed, as others say; the new schedule of each that was visited, to be stored."""
+        if not told.at:
+            return []
+        self.policy.signal(np.array([*told.at]), now, np.array([*told.at.values()]))
+        for number in outlived(told, [self.roster.progress(number) for number in told.at], now):
+            self.holds.lift(number, now)
+        return self.scheduled([number for number in told.at if self.roster.progress(number).visits])
 
 
 def _stay(outcome: VisitOutcome, url: str) -> None:

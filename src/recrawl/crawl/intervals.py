@@ -17,7 +17,7 @@ class Intervals:
         watch_s: time between looks at the catalogue for edits by others
         price_s: time between two lines of the price history
         record_s: time between two writes of the learner's shared record
-        listen_s: time between looks for what readers clicked
+        listen_s: time between looks for what readers clicked, and for what is said to have changed
         tidy_s: time between two sweeps of what is past its time
         quiet_hours: when nothing is fetched
     """
@@ -27,6 +27,6 @@ class Intervals:
     watch_s: float = 1.0
     price_s: float = 10.0
     record_s: float = 60.0
-    listen_s: float = 5.0
+    listen_s: float = 1.0
     tidy_s: float = 86400.0
     quiet_hours: tuple[QuietHours, ...] = ()

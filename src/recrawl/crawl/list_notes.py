@@ -79,10 +79,10 @@ class NotedList(msgspec.Struct, frozen=True, kw_only=True):
 
 def noted(decider: Decider, now: float) -> list[NotedList]:
     """What the policy of a crawler thinks of all lists."""
-    policy, roster = decider.policy, decider.roster
+    policy = decider.policy
     if not isinstance(policy, Listening):
         return []
-    known = [each for each in policy.lists(now) if each.id < 0 or each.id in roster]
+    known = [each for each in policy.lists(now) if each.id < 0 or each.id in decider.roster]
     known = sorted(known, key=lambda each: -each.pages)[:MOST]
     ids = [each.id for each in known if each.id >= 0]
     curves = dict(zip(ids, _curves(decider, ids), strict=True))

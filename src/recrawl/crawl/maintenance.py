@@ -1,4 +1,4 @@
-"""What has to be done from time to time beside crawling: hear of clicks, follow the budget, keep accounts, sweep."""
+"""What has to be done from time to time beside crawling: listen, follow the budget, keep accounts, sweep."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from recrawl.crawl.committer import Begin
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.intervals import Intervals
 from recrawl.crawl.request_budget import Allotment, RequestBudget
+from recrawl.crawl.signals import BATCH, Told, gather
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.errors import StoreError, StoreTakenError
-from recrawl.store.records import Batch, Keep, Price
+from recrawl.store.records import Batch, Keep, Price, Signal
 from recrawl.units import show_rate
 
 FIRST_S = 2.0
@@ -65,21 +66,23 @@ class Maintenance:
         """All of them."""
         return self.listen(), self.follow_budget(), self.keep_accounts(), self.tidy()
 
-    # -- clicks
+    # -- clicks and signals
 
     async def listen(self) -> None:
-        """Hear of readers' clicks, and let them move the schedule."""
+        """Hear of readers' clicks, and of sources said to have changed, and let both move the schedule."""
         while True:
             await self._clock.sleep(self._intervals.listen_s)
             try:
-                while await self._hear():
+                while await self._hear_clicks():
+                    pass
+                while await self._hear_signals():
                     pass
             except StoreTakenError:
                 raise
             except StoreError as error:
-                self._log.warning("clicks could not be read", reason=str(error))
+                self._log.warning("clicks and signals could not be read", reason=str(error))
 
-    async def _hear(self) -> bool:
+    async def _hear_clicks(self) -> bool:
         """Take in the next clicks; whether there may be more."""
         mark, now = self._decider.mark, self._clock.now()
         if mark is None:
@@ -94,6 +97,25 @@ class Maintenance:
         async with self._learning:
             progress = self._decider.hear(heard, now)
             await self._store_writer.commit(Batch(progress=progress, shared=self._decider.memory.shared()))
+
+    async def _hear_signals(self) -> bool:
+        """Take in the next signals; whether there may be more."""
+        waiting = await self._store_writer.ask(lambda store: store.signals(BATCH))
+        return bool(await self.hear_signals(waiting)) and len(waiting) == BATCH
+
+    async def hear_signals(self, signals: list[Signal]) -> int:
+        """Learn from signals, and take them off the queue; how many were of sources that are known here."""
+        told = gather(signals, self._decider.roster.numbers, self._clock.now())
+        if told.heard:
+            await asyncio.shield(self._begin(self._learn_of_changes(told)))
+            self._told()
+        return len(told.heard)
+
+    async def _learn_of_changes(self, told: Told) -> None:
+        async with self._learning:
+            progress = self._decider.signal(told, self._clock.now())
+            shared = self._decider.memory.shared()
+            await self._store_writer.commit(Batch(progress=progress, shared=shared, heard=told.heard))
 
     # -- the budget
 

@@ -25,6 +25,7 @@ from recrawl.crawl.reading.items import NO_DATE
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.said import Said
 from recrawl.crawl.urls import without_tracking
+from recrawl.crawl.visits import VisitOutcome
 from recrawl.records import Listed
 from recrawl.store.records import item_key, keys_in, packed
 
@@ -44,6 +45,21 @@ class NamedSources:
     """Those that have named sources in this run."""
     _listings: set[int] = field(default_factory=set)
     """Pages among them."""
+
+    def told(self, numbers: Sequence[int], outcomes: Sequence[VisitOutcome]) -> dict[int, Listed]:
+        """What visits to lists showed, by their numbers; the order of a page goes into its progress."""
+        out: dict[int, Listed] = {}
+        for number, outcome in zip(numbers, outcomes, strict=True):
+            said, at, progress = outcome.said, outcome.crawl.at, outcome.progress
+            if said is None or number not in self.roster:
+                continue
+            if said.by_order:
+                entry, progress.listing = self.heard_in_order(number, said, at, progress.listing)
+            else:
+                entry = self.heard(number, said, at)
+            if entry is not None:
+                out[number] = entry
+        return out
 
     def heard(self, number: int, said: Said, at: float) -> Listed | None:
         """What a document says of known sources; None if it is no list, or is none so far.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.maintenance import FIRST_S
-from recrawl.store.records import Batch, Hold, Price, Progress, VisitUpdate
+from recrawl.store.records import Batch, Hold, Price, Progress, Signal, VisitUpdate
 
 ACCOUNTS_S = 60.0
 """Time between two lines of the price history, and two writes of the learner's shared record."""
@@ -47,6 +47,17 @@ class PendingWrites:
         self._batch.progress += changed.values()
         self._batch.holds += holds
 
+    def unheard(self, signals: Iterable[Signal]) -> list[Signal]:
+        """Those of the signals in the store that were not learned from already."""
+        heard = {each.id for each in self._batch.heard}
+        return [each for each in signals if each.id not in heard]
+
+    def learned(self, progress: Iterable[Progress], heard: Iterable[Signal] = ()) -> None:
+        """Other schedules, and the learner's shared record, by what others said."""
+        self.hold((), progress)
+        self._batch.heard += heard
+        self._batch.shared = self._decider.memory.shared()
+
     def account(self, now: float, budget: float) -> None:
         """Write a line of the price history, and the learner's shared record."""
         self._batch.price = Price(
@@ -76,6 +87,7 @@ class PendingWrites:
             updates=batch.updates + then.updates,
             progress=batch.progress + then.progress,
             holds=batch.holds + then.holds,
+            heard=batch.heard + then.heard,
             price=then.price or batch.price,
             shared=then.shared or batch.shared,
         )

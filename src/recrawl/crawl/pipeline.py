@@ -27,8 +27,9 @@
     pipeline ······················ counts (stats), and wakes the outlets, which read events from the store
 
 Visits run side by side; their outcomes are committed in batches, one after the other. Meanwhile edits of the catalogue
-are followed (`catalogue_watcher`), holds released (`hold_release`), and whatever else is due from time to time is done
-(`maintenance`). A store that cannot write stops the fetching; nothing that was found is dropped.
+are followed (`catalogue_watcher`), holds released (`hold_release`), others asked to tell of changes (`push`), and
+whatever else is due from time to time is done (`maintenance`). A store that cannot write stops the fetching; nothing
+that was found is dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ import math
 from collections.abc import Callable, Collection, Coroutine
 
 from recrawl.clock import Clock
-from recrawl.config import quiet_until
+from recrawl.config import Push, quiet_until
 from recrawl.crawl.catalogue_watcher import CatalogueWatcher
 from recrawl.crawl.committer import Committer
 from recrawl.crawl.decider import Decider
@@ -48,6 +49,8 @@ from recrawl.crawl.hold_release import Releases
 from recrawl.crawl.intervals import Intervals
 from recrawl.crawl.maintenance import Maintenance
 from recrawl.crawl.outlets import Outlets
+from recrawl.crawl.push.key_checks import KeyChecks
+from recrawl.crawl.push.subscriber import Subscriber
 from recrawl.crawl.reading.readers import Readers
 from recrawl.crawl.request_budget import Allotment, RequestBudget, either
 from recrawl.crawl.stats import Stats
@@ -81,6 +84,7 @@ class Crawler:
         revision, released: of the catalogue, and the last release of holds, when the decider was given the store's
         budgets: what may be spent if somebody asks for another budget, per second, while it runs (`live_budget`);
             None if it takes none
+        push: who may tell that sources have changed
     """
 
     def __init__(
@@ -99,6 +103,7 @@ class Crawler:
         released: int = 0,
         keep: Keep | None = None,
         budgets: Callable[[float], Allotment] | None = None,
+        push: Push | None = None,
     ) -> None:
         self.stats, self.fetcher, self.request_budget = Stats(), fetcher, request_budget
         self.decider, self._clock, self._outlets = decider, clock, outlets
@@ -134,6 +139,23 @@ class Crawler:
             budgets=budgets,
             told=self._changed.set,
         )
+        self._subscriber: Subscriber | None = None
+        self._pushes: list[Callable[[], Coroutine[None, None, None]]] = []
+        """What has to run for pushes, without end."""
+        if push is not None:
+            self._take_pushes(push)
+
+    def _take_pushes(self, push: Push) -> None:
+        """Let others tell of changes, as far as the settings say."""
+        fetcher, writer, clock, quiet = self.fetcher, self._store_writer, self._clock, self._intervals.quiet_hours
+        if push.subscribes:
+            active = self.decider.roster.is_active
+            budget = self.request_budget
+            self._subscriber = Subscriber(fetcher, writer, budget, clock, push, active=active, quiet_hours=quiet)
+            self._pushes.append(self._subscriber.run)
+        if push.takes_pings:
+            learn = self._maintenance.hear_signals
+            self._pushes.append(KeyChecks(fetcher, writer, self.request_budget, clock, learn, quiet).run)
 
     # -- life
 
@@ -152,7 +174,8 @@ class Crawler:
         delivering = asyncio.create_task(self._outlets.run())
         every_s = self._intervals.watch_s
         watching = (self._catalogue_watcher.watch(every_s), self._releases.watch(every_s))
-        others = [asyncio.create_task(each) for each in (*watching, *self._maintenance.tasks())]
+        pushes = (begin() for begin in self._pushes)
+        others = [asyncio.create_task(each) for each in (*watching, *pushes, *self._maintenance.tasks())]
         try:
             await self._start_visits(until, [committing, *others])
             # Visits given up after this were never committed, and will be made again.
@@ -315,6 +338,8 @@ class Crawler:
             self._visitor.stored(visit)
             if self._left is not None:
                 self._left.discard(visit.intent.number)
+        if self._subscriber is not None:
+            self._subscriber.saw(visits)
         self._outlets.notify()
         self._changed.set()
 

@@ -189,6 +189,11 @@ class Roster:
         """Whether it is neither paused nor retired."""
         return bool(self._active[number])
 
+    def is_active(self, id: int) -> bool:
+        """Whether a source, by the store's id, is here and neither paused nor retired."""
+        number = self.numbers.get(id)
+        return number is not None and self.active(number)
+
     def last(self, number: int) -> float:
         """When a crawl of it last brought an answer; NaN for never."""
         return self._last[number]

@@ -44,8 +44,18 @@ PART_LEAD = 2.0
 """How much better a part must be predicted by its own account before that counts."""
 LEAST = 1e-6
 """No account is taken to be surer of a visit than this."""
-BEFORE = (0.5, 0.2, 1.0 / YEAR)
-"""Recall, false signals per change and per time of a list nobody has been able to judge."""
+HONESTY = 0.8
+"""Before any visit, each step of the grids towards more false signals is taken to be less likely by e to this power."""
+
+
+def _prior() -> npt.NDArray[np.float32]:
+    """What is thought of a list nobody has been able to judge, in logarithms."""
+    steps = np.arange(len(FALSE_PER_CHANGE))[:, None] + np.arange(len(FALSE_PER_YEAR))
+    prior = np.broadcast_to(-HONESTY * steps, (len(RECALLS), *steps.shape))
+    return prior.reshape(-1).astype(np.float32)
+
+
+PRIOR = _prior()
 
 
 @njit(cache=True)
@@ -139,9 +149,9 @@ class ListTrust(Columns):
         "lead": Column(np.float64, 0.0),
         "part_lead": Column(np.float64, 0.0),
         "visits": Column(np.float64, 0.0),
-        "recall": Column(np.float64, BEFORE[0], kept=False),
-        "per_change": Column(np.float64, BEFORE[1], kept=False),
-        "per_time": Column(np.float64, BEFORE[2], kept=False),
+        "recall": Column(np.float64, 0.0, kept=False),
+        "per_change": Column(np.float64, 0.0, kept=False),
+        "per_time": Column(np.float64, 0.0, kept=False),
         "trust": Column(np.float64, 1.0 / (1.0 + math.exp(DOUBTED_BY)), kept=False),
     }
     laws: npt.NDArray[np.float32]
@@ -163,7 +173,8 @@ class ListTrust(Columns):
         """Rows for new lists."""
         before = self.size
         super().grow(count)
-        self.per_time[before : self.size] = BEFORE[2] * self.unit_s
+        self.laws[before : self.size] = PRIOR
+        self.summarise(np.arange(before, self.size))
 
     def begin_part(self, part: int, whole: int) -> None:
         """A new part is first thought to be like the whole list."""
@@ -204,8 +215,6 @@ class ListTrust(Columns):
             self.recall[e] = weights.sum(axis=(1, 2)) @ RECALLS
             self.per_change[e] = weights.sum(axis=(0, 2)) @ FALSE_PER_CHANGE
             self.per_time[e] = weights.sum(axis=(0, 1)) @ self.false_per_time
-            if self.visits[e] == 0.0:
-                self.recall[e], self.per_change[e], self.per_time[e] = BEFORE[0], BEFORE[1], BEFORE[2] * self.unit_s
             self.trust[e] = 1.0 / (1.0 + math.exp(min(max(DOUBTED_BY - self.lead[e], -30.0), 30.0)))
 
     def _weights(self, row: int) -> FloatArray:

@@ -311,6 +311,62 @@ class ClickTotals(msgspec.Struct, kw_only=True):
     last: float | None = None
 
 
+SignalSource = Literal["websub", "indexnow", "told"]
+"""Who says that a source has changed: a hub, its own site, or a program of the owner's."""
+SIGNALS_PER_SOURCE = 10
+"""Signals of one source that wait; further ones take the place of the latest."""
+
+
+class Signal(msgspec.Struct, kw_only=True):
+    """Somebody says that a source has changed. It waits until the crawler has learned from it.
+
+    Parameters
+        id: given by the store
+        at: when the change is said to have happened, Unix seconds
+        came: when that was heard
+        proof: the file that has to be seen first (`recrawl.crawl.push.index_now`); empty for none
+    """
+
+    id: int = 0
+    source: int
+    at: float
+    came: float
+    by: SignalSource = "told"
+    proof: str = ""
+
+
+class Subscription(msgspec.Struct, kw_only=True):
+    """One source's subscription at a hub. Times in Unix seconds, 0 for never.
+
+    The crawler asks (`write_subscriptions`); the web page hears what the hub answers (`confirm_subscription`).
+
+    Parameters
+        token: by which the hub calls us; nobody else knows it
+        secret: with which the hub signs what it sends
+        mode: what is wanted of the hub
+        asked: when it was asked last, and how often since its last answer (`tries`)
+        confirmed: when the hub last verified that it is meant
+        until: when the lease ends
+        due: when to ask the hub again
+        delivered: when something signed came last
+        note: what went wrong last, in words
+    """
+
+    token: str
+    source: int
+    hub: str
+    topic: str
+    secret: str
+    mode: Literal["subscribe", "unsubscribe"] = "subscribe"
+    asked: float = 0.0
+    tries: int = 0
+    confirmed: float = 0.0
+    until: float = 0.0
+    due: float = 0.0
+    delivered: float = 0.0
+    note: str = ""
+
+
 class Lease(msgspec.Struct):
     """Who owns a scope, or did last, under which epoch, and for how many seconds more; none or less: it has run out."""
 
@@ -365,6 +421,8 @@ class Batch(msgspec.Struct, kw_only=True):
     """The learner's record of the whole catalogue (priors, pooled profiles)."""
     discovery: Discovery = Discovery()
     """How many sources may be found."""
+    heard: list[Signal] = []
+    """Signals that were learned from: they wait no longer."""
 
 
 class Added(msgspec.Struct, frozen=True):

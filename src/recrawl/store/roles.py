@@ -26,9 +26,11 @@ from recrawl.store.records import (
     Price,
     Progress,
     Robots,
+    Signal,
     Source,
     SourceChoice,
     SourceState,
+    Subscription,
     Totals,
     Vacuumed,
     Version,
@@ -44,6 +46,10 @@ class Catalogue(Protocol):
 
     def source(self, target: int | str) -> Source | None:
         """By id or by exact URL."""
+        ...
+
+    def numbers(self, urls: Sequence[str]) -> dict[str, int]:
+        """The ids of those that are there, by exact URL."""
         ...
 
     def sources(self, **choice: Unpack[SourceChoice]) -> list[Source]:
@@ -196,6 +202,57 @@ class Clicks(Protocol):
         ...
 
 
+class Signals(Protocol):
+    """What others say has changed. Any program records it; the crawler learns from it, and `commit` takes it away."""
+
+    def record_signals(self, signals: Sequence[Signal]) -> int:
+        """Take in signals; how many counted: those of sources that are gone do not. Of one source at most
+        `SIGNALS_PER_SOURCE` wait for one proof, the latest in place of the one before."""
+        ...
+
+    def signals(self, limit: int = 1000, proof: str = "") -> list[Signal]:
+        """Those that wait, oldest first; of those that need a proof, the ones with this."""
+        ...
+
+    def proofs(self, limit: int = 100) -> list[str]:
+        """What signals wait for that need a proof."""
+        ...
+
+
+class Subscriptions(Protocol):
+    """Who tells us of changes, and how far we have got with it. The crawler writes; the web page hears the answers."""
+
+    def subscription(self, token: str) -> Subscription | None:
+        """By its token."""
+        ...
+
+    def subscriptions(
+        self, *, sources: Sequence[int] | None = None, due: float | None = None, limit: int | None = None
+    ) -> list[Subscription]:
+        """Those of some sources, or those due by a time, the longest due first; all if neither is given."""
+        ...
+
+    def write_subscriptions(self, subscriptions: Sequence[Subscription]) -> None:
+        """New ones, or what the crawler knows better of old ones: all but `confirmed`, `until` and `delivered`."""
+        ...
+
+    def confirm_subscription(self, token: str, confirmed: float, until: float, due: float) -> None:
+        """The hub has verified that it is meant."""
+        ...
+
+    def refuse_subscription(self, token: str, due: float, note: str) -> None:
+        """The hub does not want to, and why."""
+        ...
+
+    def note_delivery(self, token: str, at: float) -> None:
+        """Something signed came."""
+        ...
+
+    def forget_subscriptions(self, tokens: Sequence[str]) -> None:
+        """They are over."""
+        ...
+
+
 class Notes(Protocol):
     """Small things that programs keep under a name."""
 
@@ -208,7 +265,7 @@ class Notes(Protocol):
         ...
 
 
-class Store(Catalogue, CrawlLog, Items, Events, Clicks, Notes, Protocol):
+class Store(Catalogue, CrawlLog, Items, Events, Clicks, Signals, Subscriptions, Notes, Protocol):
     """All of it."""
 
     def vacuum(self, keep: Keep, now: float) -> Vacuumed:

@@ -15,7 +15,20 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from recrawl.errors import StoreError
-from recrawl.store.records import Click, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version
+from recrawl.store.records import (
+    Click,
+    Crawl,
+    Event,
+    Hold,
+    Item,
+    Price,
+    Progress,
+    Robots,
+    Signal,
+    Source,
+    Subscription,
+    Version,
+)
 from recrawl.store.roles import CrawlLog
 from recrawl.store.rows import names
 
@@ -32,6 +45,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "dropped": ("source", "key"),
     "versions": names(Version),
     "clicks": names(Click),
+    "signals": names(Signal),
+    "subscriptions": names(Subscription),
     "holds": names(Hold),
     "robots": names(Robots),
     "prices": ("id", *names(Price)),
@@ -40,7 +55,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "notes": ("name", "text"),
 }
 """In an order in which rows come after those they refer to."""
-MARKS = ("revision", "sources", "items", "versions", "clicks", "events")
+MARKS = ("revision", "sources", "items", "versions", "clicks", "signals", "events")
 """What the last numbers given are kept of: numbers are never used again, also after a move."""
 
 

@@ -2,7 +2,8 @@
 
 For the demo, tests and benchmarks: what a crawler did is judged by what this web saw, not by what the crawler says.
 
-`laws` (how sources publish) → `world` (sources and hosts from a seed) → `documents` (bytes) → `server` (HTTP, and the
-`admin` at `/_synthweb/`) with `faults`; `ledger` scores an access log against the truth and finds broken rules;
-`process` runs it all in a process of its own.
+`laws` (how sources publish) and `list_laws` (how honestly sites tell of changes) → `world` (sources and hosts from a
+seed) → `documents` and `site_lists` (bytes) → `server` (HTTP, and the `admin` at `/_synthweb/`) with `faults` and a
+`hub`; `ledger` scores an access log against the truth and finds broken rules; `process` runs it all in a process of its
+own.
 """

@@ -1,15 +1,18 @@
 """The admin of the synthetic web, at `/_synthweb/` of every host: what it knows, and how to make it misbehave.
 
-=============  =======================================================================================================
-`truth`        JSON list of :class:`~recrawl.synthweb.ledger.SourceTruth`; `?events=0` without times, `?until=UNIX`
-`log`          JSON lines of :class:`~recrawl.synthweb.ledger.SeenRequest`; `?since=UNIX`, `?from=ROW`; DELETE: forget
-`opml`         all feeds, a folder per host
-`text`         all URLs, one per line
-`csv`          all sources: url, kind, importance, half_life
-`faults`       GET the rules in force; POST one rule adds it, POST a list replaces all; DELETE ends all
-`clock`        start, now, speed, virtual hour
-`robots`       GET host → rules; POST {host: rules} changes them
-=============  =======================================================================================================
+============  ========================================================================================================
+`truth`       JSON list of :class:`~recrawl.synthweb.ledger.SourceTruth`; `?events=0` without times, `?until=UNIX`
+`log`         JSON lines of :class:`~recrawl.synthweb.ledger.SeenRequest`; `?since=UNIX`, `?from=ROW`; DELETE: forget
+`opml`        all feeds, a folder per host
+`text`        all URLs, one per line
+`csv`         all sources: url, kind, importance, half_life; then the sitemap of each site that has one
+`lists`       JSON list of :class:`~recrawl.synthweb.site_lists.ListTruth`; `?events=0` without signals, `?until=UNIX`
+`hub`         :class:`~recrawl.synthweb.hub.HubTruth`; POST :class:`~recrawl.synthweb.hub.HubFaults` to misbehave;
+              DELETE: it loses all subscriptions
+`faults`      GET the rules in force; POST one rule adds it, POST a list replaces all; DELETE ends all
+`clock`       start, now, speed, virtual hour
+`robots`      GET host → rules; POST {host: rules} changes them
+============  ========================================================================================================
 
 Requests to the admin are not logged and meet no faults.
 """
@@ -24,6 +27,8 @@ from aiohttp import web
 from recrawl.errors import ParameterError
 from recrawl.synthweb import documents
 from recrawl.synthweb.faults.rules import Rule
+from recrawl.synthweb.hub import Hub, HubFaults
+from recrawl.synthweb.site_lists import SITEMAP
 from recrawl.synthweb.world import FEEDS, Robots
 
 if TYPE_CHECKING:
@@ -52,6 +57,8 @@ class Admin:
                 case "log", "DELETE":
                     self._web.log.clear()
                     return _reply(b"{}", JSON)
+                case "lists", "GET":
+                    return _reply(self._lists(request), JSON)
                 case "opml", "GET":
                     return _reply(self._opml(), "text/x-opml")
                 case "text", "GET":
@@ -62,6 +69,8 @@ class Admin:
                     return _reply(self._clock(), JSON)
                 case "faults", _:
                     return _reply(self._faults(request.method, body), JSON)
+                case "hub", _ if self._web.hub is not None:
+                    return _reply(self._hub(self._web.hub, request.method, body), JSON)
                 case "robots", _:
                     return _reply(self._robots(body), JSON)
         except (ValueError, ParameterError, msgspec.ValidationError) as error:
@@ -76,6 +85,12 @@ class Admin:
         else:
             truths = self._web.truths(None if until is None else float(until))
         return msgspec.json.encode(truths)
+
+    def _lists(self, request: web.BaseRequest) -> bytes:
+        until = request.query.get("until")
+        # Before everything nothing had been said.
+        when = -1e18 if request.query.get("events") == "0" else None if until is None else float(until)
+        return msgspec.json.encode(self._web.lists(when))
 
     def _log(self, request: web.BaseRequest) -> bytes:
         since, first = float(request.query.get("since", "-inf")), int(request.query.get("from", "0"))
@@ -93,6 +108,7 @@ class Admin:
             f"{it.url(s)},{kinds.get(s.kind, 'feed')},{s.interest:.6g},{_plain(it.timeline.seconds(s.half_life_h))}s"
             for s in it.world.sources
         ]
+        rows += [f"{it.bases[host]}{SITEMAP},sitemap,1," for host in it.world.lists]
         return ("url,kind,importance,half_life\n" + "\n".join(rows) + "\n").encode()
 
     def _clock(self) -> bytes:
@@ -107,6 +123,13 @@ class Admin:
         elif method == "DELETE":
             fault_rules.set([])
         return msgspec.json.encode(fault_rules.rules)
+
+    def _hub(self, hub: Hub, method: str, body: bytes) -> bytes:
+        if method == "POST":
+            hub.misbehave(msgspec.json.decode(body, type=HubFaults))
+        elif method == "DELETE":
+            hub.forget()
+        return msgspec.json.encode(hub.truth())
 
     def _robots(self, body: bytes) -> bytes:
         it = self._web

@@ -20,6 +20,7 @@ NOUNS = ("harbour", "ledger", "orchard", "signal", "quarry", "festival", "railwa
          "committee", "lantern", "meadow")  # fmt: skip
 VERBS = ("opens", "returns", "grows", "moves north", "is restored", "doubles", "closes early", "changes hands")
 
+ATOM_PREFIX = ' xmlns:atom="http://www.w3.org/2005/Atom"'
 CONTENT_TYPES: dict[Kind, str] = {
     "rss": "application/rss+xml; charset=utf-8",
     "atom": "application/atom+xml; charset=utf-8",
@@ -40,11 +41,13 @@ class PublishedItem:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A source at a moment: the items its document shows, newest first, and the host's URL without a slash."""
+    """A source at a moment: the items its document shows, newest first, the host's URL without a slash, and the URL of
+    the hub that tells of its news, if there is one."""
 
     source: SynthSource
     base: str
     entries: Sequence[PublishedItem]
+    hub: str = ""
 
 
 def title(source: int, number: int) -> str:
@@ -72,6 +75,18 @@ def link(view: View, number: int) -> str:
     return f"{view.base}{view.source.home}i/{number}"
 
 
+def link_header(view: View) -> dict[str, str]:
+    """The header that names the hub of a document, and the document as its topic [WebSub, 4]."""
+    topic = f"{view.base}{view.source.path}"
+    return {"Link": f'<{view.hub}>; rel="hub", <{topic}>; rel="self"'} if view.hub else {}
+
+
+def hub_links(view: View, prefix: str = "") -> str:
+    """The same as elements of Atom."""
+    topic = f"{view.base}{view.source.path}"
+    return f'<{prefix}link rel="hub" href="{view.hub}"/><{prefix}link rel="self" href="{topic}"/>' if view.hub else ""
+
+
 def render(view: View) -> bytes:
     """The document of a source."""
     return RENDERERS[view.source.kind](view).encode()
@@ -88,8 +103,8 @@ def rss(view: View) -> str:
         for e in view.entries
     )
     return (
-        '<?xml version="1.0" encoding="utf-8"?>\n<rss version="2.0"><channel>'
-        f"<title>Source {at}</title><link>{view.base}{view.source.home}</link>"
+        f'<?xml version="1.0" encoding="utf-8"?>\n<rss version="2.0"{ATOM_PREFIX if view.hub else ""}><channel>'
+        f"{hub_links(view, 'atom:')}<title>Source {at}</title><link>{view.base}{view.source.home}</link>"
         f"<description>A synthetic source</description>\n{items}</channel></rss>\n"
     )
 
@@ -107,7 +122,7 @@ def atom(view: View) -> str:
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">'
         f'<id>synth:{at}</id><title>Source {at}</title><link href="{view.base}{view.source.home}"/>'
-        f"<updated>{updated}</updated>\n{items}</feed>\n"
+        f"{hub_links(view)}<updated>{updated}</updated>\n{items}</feed>\n"
     )
 
 
@@ -125,7 +140,8 @@ def json_feed(view: View) -> str:
         for e in view.entries
     ]
     head = {"version": "https://jsonfeed.org/version/1.1", "title": f"Source {at}", "home_page_url": view.base}
-    return msgspec.json.encode({**head, "items": items}).decode()
+    hubs = {"hubs": [{"type": "WebSub", "url": view.hub}]} if view.hub else {}
+    return msgspec.json.encode({**head, **hubs, "items": items}).decode()
 
 
 def sitemap(view: View) -> str:
@@ -194,6 +210,27 @@ def sitemap_index(sitemaps: Sequence[tuple[str, float]]) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{parts}</sitemapindex>\n'
     )
+
+
+def page_sitemap(pages: Sequence[tuple[str, float | None]]) -> str:
+    """A sitemap of pages: (URL, when it says that it changed)."""
+    urls = "".join(
+        f"<url><loc>{url}</loc>{'' if moment is None else f'<lastmod>{iso(moment)}</lastmod>'}</url>\n"
+        for url, moment in pages
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
+    )
+
+
+def listing(pages: Sequence[tuple[str, str, float | None]]) -> str:
+    """A page of links: (path, title, when it says that this changed)."""
+    rows = ""
+    for path, name, moment in pages:
+        time = "" if moment is None else f' <time datetime="{iso(moment)}">{iso(moment)}</time>'
+        rows += f'<li><a href="{path}">{name}</a>{time}</li>\n'
+    return html_page("Latest changes", f"<ul>\n{rows}</ul>")
 
 
 def opml(feeds: Sequence[tuple[str, str, str]]) -> str:

@@ -34,6 +34,7 @@ DAY_H = 24.0
 LONGEST_HISTORY_H = 5 * 365 * DAY_H
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 class Law(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,9 @@ import msgspec
 from recrawl.errors import RecrawlError
 from recrawl.synthweb.admin import DESK
 from recrawl.synthweb.faults.rules import Rule
+from recrawl.synthweb.hub import HubFaults, HubTruth
 from recrawl.synthweb.ledger import SeenRequest, SourceTruth, read_log, read_truth
+from recrawl.synthweb.site_lists import ListTruth
 from recrawl.synthweb.world import Robots
 
 COMMAND = "from recrawl.cli import main; main()"
@@ -48,6 +50,18 @@ class Served(msgspec.Struct, frozen=True):
     def truths(self, until: float | None = None) -> list[SourceTruth]:
         """The truth of every source."""
         return read_truth(self.ask("truth" if until is None else f"truth?until={until}"))
+
+    def lists(self, until: float | None = None) -> list[ListTruth]:
+        """What the list of every host is, and what it has said."""
+        return msgspec.json.decode(self.ask("lists" if until is None else f"lists?until={until}"), type=list[ListTruth])
+
+    def hub(self) -> HubTruth:
+        """Whom the hub tells, and what happened so far; it was asked for with `--hub`."""
+        return msgspec.json.decode(self.ask("hub"), type=HubTruth)
+
+    def set_hub(self, faults: HubFaults) -> None:
+        """Let the hub misbehave."""
+        self.ask("hub", msgspec.json.encode(faults))
 
     def robots(self) -> dict[str, Robots]:
         """Every host's rules, as `robots_violations` takes them."""

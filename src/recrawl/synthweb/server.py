@@ -8,11 +8,8 @@ address (127.0.1.1, 127.0.1.2, … on one port; Linux) or by name (h0.synth.loca
 from __future__ import annotations
 
 import asyncio
-import gzip
 import ssl as tls
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
@@ -23,28 +20,16 @@ from recrawl.synthweb.admin import DESK, Admin
 from recrawl.synthweb.faults import FAULTS, FaultRules, Rule
 from recrawl.synthweb.faults.contents import FAITHFUL
 from recrawl.synthweb.faults.rules import ALIASES
+from recrawl.synthweb.hub import HUB, Hub
 from recrawl.synthweb.ledger import ROBOTS_PATH, SeenRequest, SourceTruth
+from recrawl.synthweb.prepared import Prepared, prepare, still_good
+from recrawl.synthweb.site_lists import LISTING, SITEMAP, ListTruth, SiteLists
 from recrawl.synthweb.sockets import LOOPBACK, HostsBy, bound_to, listen
-from recrawl.synthweb.wire import ENDED, KEPT, Exchange, head, http_date, whole
+from recrawl.synthweb.wire import ENDED, KEPT, Exchange, http_date, reset, whole
 from recrawl.synthweb.world import SynthSource, Timeline, World
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 SITEMAP_INDEX = "/sitemap_index.xml"
-SMALLEST_TO_COMPRESS = 500
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A source's answers as long as it publishes nothing more, without the Date header."""
-
-    count: int
-    lasting: bool
-    latest: float
-    etag: str
-    modified: str
-    plain: bytes
-    packed: bytes
-    unchanged: bytes
 
 
 class SynthWeb:
@@ -60,6 +45,7 @@ class SynthWeb:
         compress: gzip for clients that accept it
         ssl: serve https with this context
         faults: in force from the start
+        hub: documents name a WebSub hub, which there is at `/hub`
 
     >>> async def visit():
     ...     async with SynthWeb(World.make(sources=2, hosts=1)) as web:
@@ -80,6 +66,7 @@ class SynthWeb:
         compress: bool = True,
         ssl: tls.SSLContext | None = None,
         faults: Sequence[Rule] = (),
+        hub: bool = False,
     ) -> None:
         if hosts_by not in ("port", "address", "name"):
             raise ParameterError("hosts_by", "port, address or name", repr(hosts_by))
@@ -102,6 +89,9 @@ class SynthWeb:
         self._by_path = {source.path: source for source in world.sources}
         self._prepared: dict[int, Prepared] = {}
         self._second, self._date = 0, b""
+        self._lists = SiteLists(world, compress)
+        self.hub = Hub(self) if hub else None
+        self._topics: dict[str, int] = {}
         self._admin = Admin(self)
         self._servers: list[asyncio.Server] = []
         self._protocols: web.Server | None = None
@@ -133,6 +123,8 @@ class SynthWeb:
             server.close()
         if self._protocols is not None:
             await self._protocols.shutdown(0.05)
+        if self.hub is not None:
+            await self.hub.stop()
         self._servers = []
 
     @property
@@ -152,6 +144,16 @@ class SynthWeb:
     def urls(self) -> list[str]:
         """Where all sources are, in their order."""
         return [self.url(source) for source in self.world.sources]
+
+    def topics(self) -> dict[str, int]:
+        """Sources by URL, for the hub."""
+        if not self._topics:
+            self._topics = {self.url(source): source.number for source in self.world.sources}
+        return self._topics
+
+    def published(self, source: int, now: float) -> int:
+        """How many items a source has published by a Unix time."""
+        return self.world.arrivals(source).count(self.timeline.hour(now))
 
     def truth(self, source: int, until: float | None = None) -> SourceTruth:
         """What a source has published so far, or until a Unix time."""
@@ -176,6 +178,14 @@ class SynthWeb:
         """The truth of every source."""
         return [self.truth(source.number, until) for source in self.world.sources]
 
+    def lists(self, until: float | None = None) -> list[ListTruth]:
+        """What the list of every host is, and what it has said so far, or until a Unix time."""
+        when = self.clock.now() if until is None else until
+        return [
+            self._lists.truth(host, self.netlocs[host], self.bases[host], self.timeline, when)
+            for host in self.world.lists
+        ]
+
     def warm(self) -> None:
         """Prepare every source's answer now, so that a benchmark measures the client alone."""
         now = self.clock.now()
@@ -187,7 +197,8 @@ class SynthWeb:
         arrivals = self.world.arrivals(source.number)
         latest = arrivals.latest(arrivals.count(self.timeline.hour(now)), source.window)
         entries = [documents.PublishedItem(number, self.timeline.moment(hour)) for number, hour in latest]
-        return documents.View(source, f"{self._scheme}://{self.netlocs[source.host]}", entries)
+        hub = "" if self.hub is None else self.hub.url
+        return documents.View(source, self.bases[source.host], entries, hub)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         raw = request.raw_path
@@ -214,6 +225,8 @@ class SynthWeb:
             struck = self.faults.strike(netloc, path) if self.faults.rules else None
             if struck is not None:
                 return kept if await self._misbehave(request, entry, source, *struck) else ENDED
+            if path == HUB and self.hub is not None:
+                return await self._ask(self.hub, request, entry)
             sent = self._honest(request, entry, source, path)
             if request.transport is not None:
                 cut = sent.index(b"\r\n") + 2
@@ -224,6 +237,15 @@ class SynthWeb:
             return ENDED
         finally:
             entry.end = self.clock.now()
+
+    async def _ask(self, hub: Hub, request: web.BaseRequest, entry: SeenRequest) -> web.StreamResponse:
+        """A request to the hub; a dead one may not even answer."""
+        if hub.faults.dead == "refuses":
+            reset(request)
+            return ENDED
+        answer = await hub.answer(request)
+        entry.status = answer.status
+        return answer
 
     def _date_line(self, now: float) -> bytes:
         if int(now) != self._second:
@@ -269,21 +291,26 @@ class SynthWeb:
         self, request: web.BaseRequest, entry: SeenRequest, source: SynthSource | None, path: str, in_full: bool = False
     ) -> bytes:
         """The bytes of a well-behaved answer, whole in any case if `in_full`; its outcome goes into the log entry."""
-        if source is None:
+        ready = self._list(entry, path) if source is None else self._ready(source, entry.start)
+        if ready is None:
             status, body, headers = self._fixed(path, entry)
             entry.status = status
             return whole(status, body, headers)
-        ready = self._ready(source, entry.start)
-        entry.shown = ready.count
-        if not in_full and _unchanged(request, ready):
+        if source is not None:
+            entry.shown = ready.count
+        if not in_full and still_good(request, ready):
             entry.status = 304
             return ready.unchanged
         entry.status = 200
         packed = not in_full and self._compress and "gzip" in request.headers.get("Accept-Encoding", "")
         return ready.packed if packed else ready.plain
 
+    def _list(self, entry: SeenRequest, path: str) -> Prepared | None:
+        number = self._numbers.get(entry.host, 0)
+        return self._lists.ready(number, path, self.bases[number], self.timeline, entry.start)
+
     def _ready(self, source: SynthSource, now: float) -> Prepared:
-        count = self.world.arrivals(source.number).count(self.timeline.hour(now))
+        count = self.published(source.number, now)
         ready = self._prepared.get(source.number)
         if ready is None or ready.count != count or (not ready.lasting and now >= ready.latest + 1.0):
             ready = self._prepared[source.number] = self._prepare(source, count, now)
@@ -291,26 +318,25 @@ class SynthWeb:
 
     def _prepare(self, source: SynthSource, count: int, now: float) -> Prepared:
         view = self.view(source, now)
-        body = documents.render(view)
-        latest = view.entries[0].published if view.entries else self.timeline.start
-        # A date of this very second would still be the same after another item: not a validator yet.
-        lasting = now >= latest + 1.0
-        etag = f'"{source.number}-{count}"' if source.validators in ("both", "etag") else ""
-        modified = http_date(latest) if source.validators in ("both", "modified") and lasting else ""
-        common = {"Content-Type": documents.CONTENT_TYPES[source.kind], "Vary": "Accept-Encoding"}
-        validators = {**({"ETag": etag} if etag else {}), **({"Last-Modified": modified} if modified else {})}
-        plain = whole(200, body, {**common, **validators})
-        packed = plain
-        if self._compress and len(body) >= SMALLEST_TO_COMPRESS:
-            packed = whole(200, gzip.compress(body, 6), {**common, **validators, "Content-Encoding": "gzip"})
-        unchanged = head(304, validators) + b"\r\n"
-        return Prepared(count, lasting, latest, etag, modified, plain, packed, unchanged)
+        return prepare(
+            documents.render(view),
+            {"Content-Type": documents.CONTENT_TYPES[source.kind], **documents.link_header(view)},
+            now=now,
+            latest=view.entries[0].published if view.entries else self.timeline.start,
+            etag=f'"{source.number}-{count}"' if source.validators in ("both", "etag") else "",
+            dated=source.validators in ("both", "modified"),
+            compress=self._compress,
+            count=count,
+        )
 
     def _fixed(self, path: str, entry: SeenRequest) -> tuple[int, bytes, dict[str, str]]:
         """Everything that is not a source's document: robots.txt, indexes, front pages and articles."""
         number = self._numbers.get(entry.host, 0)
         if path in (ROBOTS_PATH, "/guest" + ROBOTS_PATH):
-            return 200, self.world.robots[number].text().encode(), {"Content-Type": "text/plain"}
+            rules = self.world.robots[number].text() + (
+                f"Sitemap: {self.bases[number]}{SITEMAP}\n" if number in self.world.lists else ""
+            )
+            return 200, rules.encode(), {"Content-Type": "text/plain"}
         if path == SITEMAP_INDEX:
             return 200, self._index(number, entry.start).encode(), {"Content-Type": "application/xml"}
         if path == "/":
@@ -337,20 +363,5 @@ class SynthWeb:
 
     def _front(self, host: int) -> str:
         items = "".join(f'<li><a href="{s.path}">Source {s.number}</a></li>\n' for s in self._on(host))
-        return documents.html_page(f"Host {host}", f"<ul>\n{items}</ul>")
-
-
-def _unchanged(request: web.BaseRequest, ready: Prepared) -> bool:
-    """Whether the client's copy is still good [RFC 9110, 13.2.2]: its ETag decides, else its date."""
-    known = request.headers.get("If-None-Match")
-    if known is not None:
-        return bool(ready.etag) and (known.strip() == "*" or ready.etag in known)
-    since = request.headers.get("If-Modified-Since")
-    if since is None or not ready.modified:
-        return False
-    if since == ready.modified:
-        return True
-    try:
-        return parsedate_to_datetime(since) >= parsedate_to_datetime(ready.modified)
-    except (TypeError, ValueError):
-        return False
+        latest = f'<p><a href="{LISTING}">Latest changes</a></p>\n' if host in self.world.lists else ""
+        return documents.html_page(f"Host {host}", f"{latest}<ul>\n{items}</ul>")

@@ -138,11 +138,16 @@ class Exchange:
 
     def reset(self) -> None:
         """End the connection with a TCP reset."""
-        transport = self.request.transport
-        if transport is None:
-            return
-        known = transport.get_extra_info("socket")
-        if known is not None and known.fileno() >= 0:
-            with socket.socket(fileno=os.dup(known.fileno())) as same:
-                same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
+        reset(self.request)
+
+
+def reset(request: web.BaseRequest) -> None:
+    """End the connection of a request with a TCP reset."""
+    transport = request.transport
+    if transport is None:
+        return
+    known = transport.get_extra_info("socket")
+    if known is not None and known.fileno() >= 0:
+        with socket.socket(fileno=os.dup(known.fileno())) as same:
+            same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()

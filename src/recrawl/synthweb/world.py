@@ -6,6 +6,7 @@ hour h happens at start + 3600 h / speed. To a crawler everything is real time w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -13,6 +14,7 @@ import numpy as np
 
 from recrawl.errors import ParameterError
 from recrawl.synthweb.laws import Arrivals, FloatArray, Law
+from recrawl.synthweb.list_laws import NO_LISTS, ListedPage, ListLaw, laws_named
 
 Kind = Literal["rss", "atom", "json", "sitemap", "news", "page"]
 Validators = Literal["both", "etag", "modified", "none"]
@@ -32,6 +34,7 @@ MIXES: dict[str, dict[Kind, float]] = {
 LAW_SHARES: dict[str, float] = {"steady": 0.3, "diurnal": 0.4, "drifting": 0.15, "bursty": 0.15}
 HISTORY_WINDOWS = 2.0
 FORBIDDEN = "/private"
+LIST_SEED = 0x115
 
 
 class Robots(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,14 +110,26 @@ class Timeline(msgspec.Struct, frozen=True):
 
 
 class World:
-    """Sources, hosts and everything they will ever publish, from a seed."""
+    """Sources, hosts and everything they will ever publish, from a seed.
 
-    def __init__(self, sources: list[SynthSource], hosts: int, seed: int = 0, robots: Robots | None = None) -> None:
+    The hosts take turns with the laws of `lists`, and list their pages by them; without any there are no lists.
+    """
+
+    def __init__(
+        self,
+        sources: list[SynthSource],
+        hosts: int,
+        seed: int = 0,
+        robots: Robots | None = None,
+        lists: Sequence[ListLaw] = (),
+    ) -> None:
         self.sources = sources
         self.hosts = hosts
         self.seed = seed
         self.robots = [robots or Robots()] * hosts
+        self.lists = {host: lists[host % len(lists)] for host in range(hosts)} if lists else {}
         self._arrivals: dict[int, Arrivals] = {}
+        self._listed: dict[int, ListedPage] = {}
 
     @classmethod
     def make(
@@ -135,6 +150,7 @@ class World:
         validators: Validators = "both",
         forbidden_share: float = 0.0,
         crawl_delay_s: float | None = None,
+        lists: str = NO_LISTS,
     ) -> World:
         """A world drawn from its seed.
 
@@ -142,6 +158,9 @@ class World:
         logarithm, so a `rate_spread` of 1.5 puts 95 % of the sources within a factor of 400.
         """
         _check(sources, hosts, mix, law, window, forbidden_share)
+        list_laws = laws_named(lists)
+        if list_laws and "page" not in MIXES[mix]:
+            raise ParameterError("mix", "one with pages (pages, mixed) where there are lists of pages", mix)
         rng = np.random.default_rng([seed, 0x5EED])
         kinds = rng.choice(list(MIXES[mix]), sources, p=list(MIXES[mix].values()))
         laws = rng.choice(list(LAW_SHARES), sources, p=list(LAW_SHARES.values()))
@@ -169,7 +188,7 @@ class World:
                 )
             )
         rules = Robots(disallow=(FORBIDDEN + "/",) if forbidden_share else (), crawl_delay_s=crawl_delay_s)
-        return cls(made, hosts, seed, rules)
+        return cls(made, hosts, seed, rules, list_laws)
 
     def arrivals(self, source: int) -> Arrivals:
         """What a source publishes; drawn on first use and kept."""
@@ -180,6 +199,18 @@ class World:
             history = max(HISTORY_WINDOWS * it.window, 6.0)
             found = self._arrivals[source] = Arrivals(it.law, (self.seed, source), history)
         return found
+
+    def listed(self, source: int) -> ListedPage:
+        """What the list of its host tells of a page; its host has one."""
+        found = self._listed.get(source)
+        if found is None:
+            law = self.lists[self.sources[source].host]
+            found = self._listed[source] = ListedPage(law, self.arrivals(source), (self.seed, source, LIST_SEED))
+        return found
+
+    def pages(self, host: int) -> list[SynthSource]:
+        """The pages of a host, which its list names."""
+        return [source for source in self.sources if source.host == host and source.kind == "page"]
 
     def events(self, source: int, start: float, end: float) -> FloatArray:
         """The virtual hours in (start, end] at which a source publishes."""

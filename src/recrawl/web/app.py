@@ -12,7 +12,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 
 from recrawl import __version__
 from recrawl.clock import Clock
@@ -24,10 +24,23 @@ from recrawl.web.api import routes as api
 from recrawl.web.context import Context
 from recrawl.web.live import Hub
 from recrawl.web.metrics import Measures, Stopwatch
-from recrawl.web.pages import fleet, health_and_metrics, items, login, one_source, overview, preview, sources, whatif
+from recrawl.web.pages import (
+    fleet,
+    health_and_metrics,
+    indexnow,
+    items,
+    login,
+    one_source,
+    overview,
+    preview,
+    sources,
+    websub,
+    whatif,
+)
 from recrawl.web.rendering import Pages
 from recrawl.web.safety.access import Access
 from recrawl.web.safety.authentication import Authentication
+from recrawl.web.safety.callers import is_call
 from recrawl.web.safety.headers import ALWAYS
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import BehindProxies
@@ -77,6 +90,8 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(fleet.router(context, pages))
     app.include_router(login.router(context, pages, access))
     app.include_router(health_and_metrics.router(context, pages, measures))
+    app.include_router(websub.router(context))
+    app.include_router(indexnow.router(context))
     app.include_router(api.router(context, hub))
     health_and_metrics.add_static(app)
     _add_problems(app, pages)
@@ -90,9 +105,14 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
 def _add_problems(app: FastAPI, pages: Pages) -> None:
     """Every error becomes an answer a person or a program can read."""
 
+    def problem(request: Request, status: int, words: str) -> Response:
+        if is_call(request.url.path):  # of somebody who has no session
+            return PlainTextResponse(words + "\n", status)
+        return pages.problem(request, status, words)
+
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:
-        answer = pages.problem(request, error.status_code, str(error.detail))
+        answer = problem(request, error.status_code, str(error.detail))
         answer.headers.update(error.headers or {})
         return answer
 
@@ -100,15 +120,15 @@ def _add_problems(app: FastAPI, pages: Pages) -> None:
     def invalid(request: Request, error: RequestValidationError) -> Response:
         wrong = error.errors()[:10]
         words = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
-        return pages.problem(request, 422, words[:2000].encode("utf-8", "replace").decode())
+        return problem(request, 422, words[:2000].encode("utf-8", "replace").decode())
 
     @app.exception_handler(ParameterError)
     def wrong(request: Request, error: ParameterError) -> Response:
-        return pages.problem(request, 422, str(error).encode("utf-8", "replace").decode())
+        return problem(request, 422, str(error).encode("utf-8", "replace").decode())
 
     @app.exception_handler(StoreError)
     def unavailable(request: Request, error: StoreError) -> Response:
-        return pages.problem(request, 503, str(error))
+        return problem(request, 503, str(error))
 
     @app.exception_handler(Exception)
     def unexpected(request: Request, error: Exception) -> Response:

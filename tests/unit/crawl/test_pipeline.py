@@ -22,7 +22,7 @@ from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.reading.readers import Readers
 from recrawl.errors import StoreError
-from recrawl.store.records import Batch, Click, Crawl, Progress, Source, VisitUpdate
+from recrawl.store.records import Batch, Click, Crawl, Progress, Signal, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from until import soon
 
@@ -399,3 +399,17 @@ def test_a_stop_amid_a_very_long_listing_leaves_it_whole(tmp_path: Path, monkeyp
         assert len(store.items(source=1, limit=10_000)) == 3000
         (first, *_) = store.crawls(source=1)[::-1]
         assert (first.outcome, first.new) == ("first", 3000)
+
+
+# -- what others say
+
+
+def test_a_running_crawler_hears_that_a_source_has_changed(store: Shifting) -> None:
+    async def scene() -> None:
+        async with running(store, Web()) as crawler:
+            await soon(lambda: len(crawler.decider.roster.numbers) == 2 and store.totals(0.0).crawls >= 2)
+            assert store.record_signals([Signal(source=1, at=1.0, came=1.0), Signal(source=1, at=2.0, came=2.0)]) == 2
+            await soon(lambda: not store.signals())
+            assert len(crawler.decider.policy.lists(crawler._clock.now())) == 1
+
+    asyncio.run(scene())

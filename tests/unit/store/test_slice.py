@@ -14,7 +14,20 @@ import pytest
 import postgres
 from recrawl.clock import ManualClock
 from recrawl.errors import StoreError, StoreTakenError
-from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, VisitUpdate
+from recrawl.store.records import (
+    Batch,
+    Crawl,
+    Event,
+    Hold,
+    Item,
+    Price,
+    Progress,
+    Robots,
+    Signal,
+    Source,
+    Subscription,
+    VisitUpdate,
+)
 from recrawl.store.roles import Store
 
 pytest.importorskip("psycopg")
@@ -662,3 +675,52 @@ def test_writers_that_race_never_write_after_their_successor(store: PostgresStor
         assert written == sorted(written, key=lambda pair: pair[0])
         assert len(dict(written)) == len(set(written))  # one writer per epoch
     assert max(epoch for written in by_bucket.values() for epoch, _ in written) > 5
+
+
+# -- what others say
+
+
+def said(store: PostgresStore, *proofs: str) -> None:
+    store.record_signals([Signal(source=k, at=1.0, came=1.0, proof=p) for p in proofs or ("",) for k in range(1, 13)])
+
+
+def test_each_hears_the_signals_of_its_own_sources(store: PostgresStore, clock: ManualClock) -> None:
+    filled(store)
+    said(store, "", "x")
+    mine = slice_of(store, clock)
+    mine.acquire({0, 2})
+    assert mine.sources()
+    assert [each.source for each in mine.signals()] == [1, 3, 7, 9]
+    assert [each.source for each in mine.signals(limit=2, proof="x")] == [1, 3]
+    assert mine.proofs() == ["x"]
+    assert slice_of(store, clock, "b").signals() == []
+    mine.commit(Batch(heard=mine.signals()))
+    assert mine.signals() == []
+    assert len(store.signals()) == 8
+
+
+def test_signals_of_a_bucket_that_was_lost_wait_for_whoever_has_it(store: PostgresStore, clock: ManualClock) -> None:
+    filled(store)
+    said(store)
+    mine, other = slice_of(store, clock), slice_of(store, clock, "b")
+    mine.acquire({0, 2})
+    assert mine.sources()
+    heard = mine.signals()
+    mine.let_go({2})
+    other.acquire({2})
+    mine.commit(Batch(heard=heard))
+    assert other.sources()
+    assert [each.source for each in other.signals()] == [3, 9]
+    assert mine.signals() == []
+
+
+def test_each_asks_the_hubs_of_its_own_sources(store: PostgresStore, clock: ManualClock) -> None:
+    filled(store)
+    store.write_subscriptions(
+        [Subscription(token=f"{k}", source=k, hub="h", topic="t", secret="s", due=float(k)) for k in range(1, 13)]
+    )
+    mine = slice_of(store, clock)
+    mine.acquire({0, 2})
+    assert [each.source for each in mine.subscriptions()] == [1, 3, 7, 9]
+    assert [each.source for each in mine.subscriptions(due=7.0, limit=2)] == [1, 3]
+    assert [each.source for each in mine.subscriptions(sources=[2])] == [2]

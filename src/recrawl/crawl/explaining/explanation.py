@@ -125,6 +125,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         held_back: what keeps it, the longest first
         as_list: what it is as a list, if it names watched pages; `named_by` what lists say of it, if any names it
         why: all of it in one sentence
+        hub: who tells of its changes, in words; empty for nobody
     """
 
     id: int
@@ -166,6 +167,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     as_list: AsList | None = None
     named_by: NamedBy | None = None
     crawls: list[Crawl] = []
+    hub: str = ""
 
 
 def explain(

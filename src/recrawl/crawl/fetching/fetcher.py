@@ -55,7 +55,8 @@ ROBOTS_REDIRECTS = 5
 LARGE_ROBOTS_BYTES = 32_768
 """Files larger than this are parsed in another thread."""
 PERMANENT = (301, 308)
-REDIRECTS = (301, 302, 303, 307, 308)
+REDIRECTS, KEEPING = (301, 302, 303, 307, 308), (307, 308)
+FORM_ANSWER_BYTES = 4096
 _ORIGIN = re.compile(r"https?://[^/?#]+", re.IGNORECASE)
 
 
@@ -75,6 +76,7 @@ class FetchResult:
         host_held_until: when the hold ends under which its host is now, Unix seconds; 0 for none
         paid: how many requests are paid for
         memory: where memory for large answers is asked for
+        form: what is sent there, if it is not only asked for
     """
 
     response: Response | None
@@ -88,6 +90,7 @@ class FetchResult:
     host_held_until: float = 0.0
     paid: int = field(default=1, repr=False, compare=False)
     memory: MemoryShare | None = field(default=None, repr=False, compare=False)
+    form: bytes | None = field(default=None, repr=False, compare=False)
 
 
 class _StoppedError(Exception):
@@ -138,6 +141,7 @@ class Fetcher:
         prepaid: int = 1,
         memory: MemoryShare | None = None,
         robots: bool | None = None,
+        form: bytes | None = None,
     ) -> FetchResult:
         """Fetch a document.
 
@@ -147,12 +151,13 @@ class Fetcher:
             prepaid: requests already paid for
             memory: where memory for large answers is asked for; the last one's is the caller's to give back
             robots: whether robots.txt is obeyed; by default as for all
+            form: sent there, where no document is asked for; only redirects that keep it (307, 308) are followed
         """
         own = dict(headers or {})
         credentials = authorisation(url)
         if credentials is not None:
             own.setdefault("Authorization", credentials)
-        visit = FetchResult(None, without_userinfo(url), paid=prepaid, memory=memory)
+        visit = FetchResult(None, without_userinfo(url), paid=prepaid, memory=memory, form=form)
         try:
             obeys_robots = self._obey_robots if robots is None else robots
             visit.response = await self._follow(visit, own, conditional or {}, obeys_robots)
@@ -200,9 +205,10 @@ class Fetcher:
             origin = _origin(url)
             delay_s = await self._check_robots(visit, origin) if obeys_robots else 0.0
             headers = {**own, **conditional} if origin == home else conditional
-            request = Request(url, headers, self._max_bytes, memory=visit.memory)
+            request = self._request(url, headers, visit)
             response = await self._send(request, visit, delay_s)
-            location = response.headers.get("location", "") if response.status in REDIRECTS else ""
+            followed = REDIRECTS if visit.form is None else KEEPING
+            location = response.headers.get("location", "") if response.status in followed else ""
             if not location:
                 return response
             target = _redirected(url, location)
@@ -213,6 +219,11 @@ class Fetcher:
             permanent = permanent and response.status in PERMANENT
             visit.final_url = target
             visit.moved_to = target if permanent else visit.moved_to
+
+    def _request(self, url: str, headers: Mapping[str, str], visit: FetchResult) -> Request:
+        if visit.form is not None:
+            return Request(url, headers, FORM_ANSWER_BYTES, cut=True, form=visit.form)
+        return Request(url, headers, self._max_bytes, memory=visit.memory)
 
     async def _send(self, request: Request, visit: FetchResult, delay_s: float) -> Response:
         """One request, in its host's turn."""

@@ -1,9 +1,9 @@
 """The network, made safe for URLs that strangers chose.
 
-One GET per call: no redirects followed, no cookies kept, no proxy from the environment, nothing sent twice. Every
-answer ends within the total timeout, pauses for less than the idle timeout, has headers of bounded size and a body of
-at most `max_bytes`, before and after decompression. Bodies are kept only of answers that bring a document (2xx); of
-others they are read a little, to keep the connection, and dropped.
+One request per call, a GET but for the few forms sent to hubs: no redirects followed, no cookies kept, no proxy from
+the environment, nothing sent twice. Every answer ends within the total timeout, pauses for less than the idle timeout,
+has headers of bounded size and a body of at most `max_bytes`, before and after decompression. Bodies are kept only of
+answers that bring a document (2xx); of others they are read a little, to keep the connection, and dropped.
 
 Messages never hold credentials: the userinfo of an URL is cut off before anything else happens to it.
 """
@@ -35,6 +35,7 @@ ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, "
     "text/html;q=0.8, */*;q=0.5"
 )
+FORM_TYPE = "application/x-www-form-urlencoded"
 _URL = re.compile(r"(https?)://([A-Za-z0-9._~:\[\]-]+)([/?][!\"$-~]*)?(?:#.*)?", re.IGNORECASE)
 """One that can go out as it is: scheme, authority, path and query."""
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -140,7 +141,9 @@ class HttpTransport:
     async def _exchanged(
         self, origin: Origin, authority: str, target: str, request: Request
     ) -> tuple[int, CIMultiDictProxy[str], bytes]:
-        own = request.headers
+        own, form = request.headers, request.form
+        if form is not None:
+            own = {**own, "Content-Type": FORM_TYPE}
         credentials = authorisation(request.url)
         if credentials is not None:
             own = {"Authorization": credentials, **own}
@@ -149,8 +152,9 @@ class HttpTransport:
             return await self._proxy().exchange(
                 without_userinfo(request.url), dict(own), request, self._permit_for(request)
             )
-        start = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
-        head = start + self._common_beside(own) + _serialised(own) + b"\r\n"
+        start = f"{'GET' if form is None else 'POST'} {target} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
+        length = b"" if form is None else f"Content-Length: {len(form)}\r\n".encode("ascii")
+        head = start + self._common_beside(own) + _serialised(own) + length + b"\r\n" + (form or b"")
         message, body = await self._direct().exchange(
             origin, head, request.max_bytes, cut=request.cut, memory=request.memory, permit=self._permit_for(request)
         )

@@ -102,7 +102,8 @@ class ProxiedSession:
         """One request and its answer: status, headers and body, still packed."""
         _PERMIT.set(permit)
         try:
-            answer = await self._session.get(url, headers=headers, allow_redirects=False)
+            method = "GET" if request.form is None else "POST"
+            answer = await self._session.request(method, url, headers=headers, data=request.form, allow_redirects=False)
             try:
                 return answer.status, answer.headers, await _body(answer, request)
             finally:

@@ -36,7 +36,7 @@ class TransportError(RecrawlError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One GET.
+    """One GET or, with a form, one POST.
 
     Parameters
         url: http or https, absolute
@@ -46,6 +46,7 @@ class Request:
         memory: where memory for a large body is asked for; None for no bound but `max_bytes`
         lent_until: when the turn that another crawler lent for this ends, in seconds of the clock; None if it is sent
             in a turn of our own (by the transport's permit)
+        form: fields to POST, as in a query; None for a GET
     """
 
     url: str
@@ -54,6 +55,7 @@ class Request:
     cut: bool = False
     memory: MemoryShare | None = None
     lent_until: float | None = None
+    form: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from lxml import etree
 
 from recrawl.config import HintSwitches
 from recrawl.crawl import urls
-from recrawl.crawl.reading import decoding, publisher_hints
+from recrawl.crawl.reading import decoding, hub_links, publisher_hints
 from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.reading.items import address, make_item, told_apart
 from recrawl.crawl.reading.plain_text import INLINE, TITLE_CHARACTERS, clean
@@ -145,6 +145,7 @@ def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: 
         items=told_apart(_item(item, base, now) for item, base in items),
         remark=remark,
         **publisher_hints.of_feed([(_local(child.tag), child) for child in head], switches),
+        **hub_links.of_links((child for child in head if _local(child.tag) == "link"), where)._asdict(),
     )
 
 

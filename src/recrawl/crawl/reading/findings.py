@@ -56,6 +56,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         period_s: how often the publisher says it changes (sy:updatePeriod, changefreq)
         skip_hours: hours of the day, UTC, in which the publisher asks not to be read
         skip_days: weekdays, Monday 0, in which the publisher asks not to be read
+        hubs: where to subscribe to changes of it (WebSub), the publisher's first choice first
+        topic: by which name hubs know it; empty if it does not say
     """
 
     kind: SourceKind
@@ -72,6 +74,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     period_s: float | None = None
     skip_hours: tuple[int, ...] = ()
     skip_days: tuple[int, ...] = ()
+    hubs: tuple[str, ...] = ()
+    topic: str = ""
 
 
 class UnreadableError(RecrawlError):

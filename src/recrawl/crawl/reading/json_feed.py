@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from recrawl.crawl.reading import hub_links
 from recrawl.crawl.reading.feeds import MOST_ENTRIES
 from recrawl.crawl.reading.findings import Findings, UnreadableError
 from recrawl.crawl.reading.items import address, make_item, told_apart
@@ -45,6 +46,7 @@ def read_json_feed(body: bytes, url: str, now: float) -> Findings:
             for entry in entries[:MOST_ENTRIES]
         ),
         remark=remark,
+        **hub_links.of_json(feed, url)._asdict(),
     )
 
 

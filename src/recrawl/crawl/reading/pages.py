@@ -12,6 +12,7 @@ from typing import Any
 from lxml import etree
 
 from recrawl.crawl import urls
+from recrawl.crawl.reading import hub_links
 from recrawl.crawl.reading.compared_lines import parts_of
 from recrawl.crawl.reading.digests import digest_of, relation
 from recrawl.crawl.reading.findings import Findings, UnreadableError
@@ -66,6 +67,7 @@ def read_page(
         links=links_of(root, url, picked_elements(root, counts.select) if counts.select else [root], set(ignored)),
         remark=_remark(body) or (remark if counts.digest == "text" else ""),
         parts=parts,
+        **hub_links.of_links(root.iterfind("head/link"), url)._asdict(),
     )
 
 

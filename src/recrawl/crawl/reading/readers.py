@@ -28,7 +28,7 @@ from typing import IO, Literal
 import msgspec
 
 from recrawl.config import HintSwitches
-from recrawl.crawl.reading import decoding, publisher_hints
+from recrawl.crawl.reading import decoding, hub_links, publisher_hints
 from recrawl.crawl.reading.feeds import read_feed
 from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.reading.json_feed import is_json_feed, read_json_feed
@@ -96,6 +96,7 @@ def read(document: Document) -> Findings:
     body = decoding.utf8(document.body, document.content_type)
     shape, start = shape_of(body, document.content_type)
     findings = _read_as(document, shape, body[start:] if start else body)
+    findings = hub_links.completed(findings, document.headers, document.url)
     stay = publisher_hints.of_headers(document.headers, document.now, document.switches)
     if stay is None:
         return findings

@@ -1,7 +1,7 @@
 """The store for teams and fleets: a schema in a PostgreSQL database. `docs/postgres.md` describes it.
 
-A module per role, as in the embedded store: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`; and for
-fleets `leases`, `buckets` and `slice`, the part of one writer. Beside them is what the server needs.
+A module per role, as in the embedded store: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`,
+`push`; and for fleets `leases`, `buckets` and `slice`, the part of one writer. Beside them is what the server needs.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from recrawl.store.postgres.idempotent_commits import IdempotentCommits
 from recrawl.store.postgres.items import PostgresItems
 from recrawl.store.postgres.leases import Claim, PostgresLeases
 from recrawl.store.postgres.migrations import migrate, refuse_older, taken
+from recrawl.store.postgres.push import PostgresSignals, PostgresSubscriptions
 from recrawl.store.postgres.retention import PostgresRetention
 from recrawl.store.records import Batch, Keep, Vacuumed
 
@@ -36,7 +37,15 @@ class PostgresAccess:
     commits: IdempotentCommits
 
 
-class PostgresRoles(PostgresCatalogue, PostgresCrawlLog, PostgresItems, PostgresEvents, PostgresClicks):
+class PostgresRoles(
+    PostgresCatalogue,
+    PostgresCrawlLog,
+    PostgresItems,
+    PostgresEvents,
+    PostgresClicks,
+    PostgresSignals,
+    PostgresSubscriptions,
+):
     """What a whole store and the part of one writer have in common."""
 
     def __init__(self, access: PostgresAccess) -> None:

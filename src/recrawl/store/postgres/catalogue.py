@@ -38,7 +38,7 @@ _TAG = (
     "INSERT INTO tags (tag, source, digest) SELECT * FROM unnest($1::varchar[], $2::bigint[], $3::bytea[]) "
     "ON CONFLICT DO NOTHING"
 )
-_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions", "strayed")
+_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions", "strayed", "signals")
 
 # Unknown values come last in either direction.
 _ORDERS = {
@@ -68,6 +68,12 @@ class PostgresCatalogue(PostgresRole, SqlCatalogue):
         if len(given) >= _MANY:
             self._connections.alone(lambda connection: connection.run("ANALYZE sources, progress, tags"))
         return added
+
+    def numbers(self, urls: Sequence[str]) -> dict[str, int]:
+        """The ids of those that are there, by exact URL."""
+        keys = {digest(url): url for url in mended(list(urls))}
+        rows = self._fetch("SELECT digest, id FROM sources WHERE digest = ANY($1::bytea[])", list(keys))
+        return {keys[bytes(row[0])]: row[1] for row in rows}
 
     def _sources(self, query: SourceQuery) -> list[Source]:
         by, way = _ORDERS[query.order.removeprefix("-")], "DESC" if query.order.startswith("-") else "ASC"

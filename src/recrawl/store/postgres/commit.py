@@ -16,6 +16,7 @@ from recrawl.store.postgres import leases
 from recrawl.store.postgres.catalogue import add, next_revision
 from recrawl.store.postgres.connection import PostgresConnection
 from recrawl.store.postgres.idempotent_commits import IdempotentCommits
+from recrawl.store.postgres.push import take_away
 from recrawl.store.postgres.role import PostgresRole
 from recrawl.store.postgres.rows import Table, columns_of, digest
 from recrawl.store.postgres.search_words import vector
@@ -159,6 +160,7 @@ def _write(connection: PostgresConnection, part: Part) -> None:
     holds = {each.host: each for each in batch.holds}
     _replace(connection, _REPLACE_HOLDS, _HOLD, holds, [part.hold_buckets.get(host) for host in holds])
     _replace(connection, _REPLACE_ROBOTS, _ROBOTS, {each.origin: each for each in batch.robots})
+    take_away(connection, batch.heard)
     _insert(connection, _INSERT_PRICES, _PRICE, [batch.price] if batch.price is not None else [])
     if batch.shared is not None:
         _share(connection, part.note, batch.shared)

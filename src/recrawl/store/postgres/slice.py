@@ -10,6 +10,7 @@ under the epochs of its buckets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
@@ -18,7 +19,7 @@ from recrawl.errors import StoreTakenError
 from recrawl.store.postgres import PostgresRoles, PostgresStore
 from recrawl.store.postgres.commit import Part
 from recrawl.store.postgres.held_buckets import HeldBuckets
-from recrawl.store.records import FLEET_RECORDS, Batch, Hold, Progress, Source
+from recrawl.store.records import FLEET_RECORDS, Batch, Hold, Progress, Signal, Source, Subscription
 from recrawl.store.rows import columns, fitting, record_of, source_of
 from recrawl.store.sql import SourceQuery
 
@@ -31,6 +32,10 @@ UNION ALL SELECT {columns(Source)}, bucket FROM sources WHERE bucket = ANY($3::i
 _IDS = "SELECT id FROM sources WHERE bucket = ANY($1::integer[]) ORDER BY id"
 _STRAYED = "SELECT source FROM strayed WHERE revision > $2 AND bucket = ANY($1::integer[])"
 _HOLDS = f"SELECT {columns(Hold)} FROM holds WHERE until > $2 AND (bucket IS NULL OR bucket = ANY($1::integer[]))"
+_OURS = "source IN (SELECT id FROM sources WHERE bucket = ANY($1::integer[]))"
+_SIGNALS = f"SELECT {columns(Signal)} FROM signals WHERE {_OURS} AND proof = $2 ORDER BY id LIMIT $3"
+_PROOFS = f"SELECT proof FROM signals WHERE {_OURS} AND proof <> '' GROUP BY proof ORDER BY min(id) LIMIT $2"
+_DUE = f"SELECT {columns(Subscription)} FROM subscriptions WHERE {_OURS} AND due <= $2 ORDER BY due, token LIMIT $3"
 _ANY_NOTE = "SELECT text FROM notes WHERE starts_with(name, $1) ORDER BY name LIMIT 1"
 
 
@@ -160,6 +165,24 @@ class Slice(PostgresRoles):
         found = [record_of(Hold, row) for row in self._fetch(_HOLDS, sorted(shown), now)]
         return [hold for hold in found if self._bucket_of_host(hold.host) in shown]
 
+    def signals(self, limit: int = 1000, proof: str = "") -> list[Signal]:
+        """Those of the buckets seen."""
+        rows = self._fetch(_SIGNALS, sorted(self._buckets.shown()), proof, limit)
+        return [record_of(Signal, row) for row in rows]
+
+    def proofs(self, limit: int = 100) -> list[str]:
+        """What signals of the buckets seen wait for."""
+        return [row[0] for row in self._fetch(_PROOFS, sorted(self._buckets.shown()), limit)]
+
+    def subscriptions(
+        self, *, sources: Sequence[int] | None = None, due: float | None = None, limit: int | None = None
+    ) -> list[Subscription]:
+        """Of some sources, whosever they are; otherwise those of the buckets seen."""
+        if sources is not None:
+            return super().subscriptions(sources=sources, limit=limit)
+        rows = self._fetch(_DUE, sorted(self._buckets.shown()), math.inf if due is None else due, limit)
+        return [record_of(Subscription, row) for row in rows]
+
     def shared(self) -> bytes | None:
         """The learner's record: its own, or any other writer's to begin with, or the whole store's."""
         own = self.note(FLEET_RECORDS + self.name)
@@ -191,6 +214,7 @@ class Slice(PostgresRoles):
         sources = {s.crawl.source for s in batch.updates}
         sources.update(item.source for item in batch.items)
         sources.update(progress.source for progress in batch.progress)
+        sources.update(signal.source for signal in batch.heard)
         epochs, known = self._buckets.epochs, self._buckets.known(sources)
         known = {source: bucket for source, bucket in known.items() if bucket in epochs}
         hosts = {hold.host: self._bucket_of_host(hold.host) for hold in batch.holds} if self._bucket_of_host else {}
@@ -219,4 +243,5 @@ def _kept(batch: Batch, known: dict[int, int], hosts: set[str] | None) -> Batch:
         progress=[each for each in batch.progress if each.source in known],
         holds=[hold for hold in batch.holds if hosts is None or hold.host in hosts],
         price=None,
+        heard=[signal for signal in batch.heard if signal.source in known],
     )

@@ -22,13 +22,14 @@ _ORDERS = {
     "removed": "source",
     "progress": "source",
     "dropped": "source, key",
+    "subscriptions": "token",
     "holds": "host",
     "robots": "origin",
     "events": "seq",
     "outlets": "name",
     "notes": "name",
 }
-_COUNTED = ("revision", "clicks", "events")
+_COUNTED = ("revision", "clicks", "signals", "events")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file, and nothing to set up. `docs/store.md` describes its tables.
 
-A module per role: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`, `claim`. Beside them is what the
-file needs: `database` (its connections), `wal`, `migrations`, `retention`, `repair`, `backup`, `permissions`.
+A module per role: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`, `push`, `claim`. Beside them is
+what the file needs: `database` (its connections), `wal`, `migrations`, `retention`, `repair`, `backup`, `permissions`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,20 @@ from recrawl.store.sqlite.commit import SqliteCrawlLog
 from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.events import SqliteEvents
 from recrawl.store.sqlite.items import SqliteItems
+from recrawl.store.sqlite.push import SqliteSignals, SqliteSubscriptions
 from recrawl.store.sqlite.retention import SqliteRetention
 
 
-class SqliteStore(SqliteCatalogue, SqliteClaim, SqliteCrawlLog, SqliteItems, SqliteEvents, SqliteClicks):
+class SqliteStore(
+    SqliteCatalogue,
+    SqliteClaim,
+    SqliteCrawlLog,
+    SqliteItems,
+    SqliteEvents,
+    SqliteClicks,
+    SqliteSignals,
+    SqliteSubscriptions,
+):
     """A :class:`recrawl.store.roles.Store` in one file.
 
     A commit is durable against the death of the process (kill -9) when it returns. After a power cut the last commits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -44,6 +45,11 @@ class SqliteCatalogue(SqliteRole, SqlCatalogue):
         given = mended(list(sources))
         with self._database.writing() as connection:
             return add(connection, given)
+
+    def numbers(self, urls: Sequence[str]) -> dict[str, int]:
+        """The ids of those that are there, by exact URL."""
+        statement = "SELECT url, id FROM sources WHERE url IN (SELECT value FROM json_each($1))"
+        return {row[0]: row[1] for row in self._fetch(statement, json.dumps(mended(list(urls))))}
 
     def _sources(self, query: SourceQuery) -> list[Source]:
         column, text = _ORDERS[query.order.removeprefix("-")], mended(query.text)

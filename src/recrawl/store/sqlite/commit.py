@@ -14,6 +14,7 @@ from recrawl.store.rows import mended, names
 from recrawl.store.sql import READ_NOTE, SqlCrawlLog, write_note
 from recrawl.store.sqlite.catalogue import add, next_revision
 from recrawl.store.sqlite.database import numbers
+from recrawl.store.sqlite.push import take_away
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
 from recrawl.store.sqlite.rows import as_row, insertion
 
@@ -73,6 +74,7 @@ def _write(connection: sqlite3.Connection, batch: Batch) -> None:
     connection.executemany(_EVENT, [_event_row(event) for s in updates for event in s.events])
     connection.executemany(_HOLD, map(_hold_row, batch.holds))
     connection.executemany(_ROBOTS, map(_robots_row, batch.robots))
+    take_away(connection, batch.heard)
     if batch.price is not None:
         connection.execute(_PRICE, as_row(Price)(batch.price))
     if batch.shared is not None:

@@ -23,6 +23,8 @@ _TABLES = (
     "progress",
     "items",
     "clicks",
+    "signals",
+    "subscriptions",
     "crawls",
     "versions",
     "events",
@@ -33,7 +35,7 @@ _TABLES = (
     "outlets",
     "notes",
 )
-_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "crawls", "versions")
+_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions")
 _COMPLAINTS = 100
 _LARGEST = 2**62
 # Ranges in a row that cannot be read, after which the rest of a table is given up: where its root or its last page is

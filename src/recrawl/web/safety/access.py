@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from recrawl.config import Web
+from recrawl.config import Push, Web
 from recrawl.errors import ConfigError
 from recrawl.web.safety.credentials import Credentials, hashed, read_file
 from recrawl.web.safety.hosts import HostList, is_loopback
@@ -29,6 +30,7 @@ class Access:
         guesses: limits wrong tokens, per client alone, so that nobody's guessing keeps others' programs out
         proxies: whose word about the client counts
         secure: whether cookies insist on https even where nothing shows that it is used
+        callers: further names by which hubs and sites call in (`safety.callers`), and nobody else
     """
 
     hosts: HostList
@@ -38,6 +40,7 @@ class Access:
     guesses: Throttle = field(default_factory=lambda: Throttle(burst_of_all=math.inf))
     proxies: Proxies = field(default_factory=Proxies)
     secure: bool = False
+    callers: HostList = field(default_factory=lambda: HostList("localhost"))
 
 
 def password_file(store: str, given: Path | None) -> Path:
@@ -53,6 +56,7 @@ def make_access(
     names: Iterable[str] = (),
     file: Path | None = None,
     web: Web | None = None,
+    push: Push | None = None,
 ) -> Access:
     """Who may use a server bound to `host`; ConfigError if anybody could from elsewhere.
 
@@ -61,7 +65,7 @@ def make_access(
         environment: where a password or token may be said
         names: further names the server answers to
         file: where the password's hash is kept, which then must be there
-        web: the settings of the web page
+        web, push: the settings of the web page, and of who may call in
     """
     known = Credentials(_password(store, environment, file), environment.get(TOKEN_ENV) or None)
     if not is_loopback(host) and not known.locked:
@@ -70,7 +74,14 @@ def make_access(
             f"{PASSWORD_ENV} or {TOKEN_ENV}"
         )
     web = web or Web()
-    return Access(HostList(host, names), known, proxies=Proxies(web.trusted_proxies), secure=web.secure_cookies)
+    called = urlsplit(push.callback).hostname if push is not None and push.callback else None
+    return Access(
+        HostList(host, names),
+        known,
+        proxies=Proxies(web.trusted_proxies),
+        secure=web.secure_cookies,
+        callers=HostList(host, (*names, *([called] if called else []))),
+    )
 
 
 def _password(store: str, environment: Mapping[str, str], file: Path | None) -> str | None:

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recrawl.clock import Clock
 from recrawl.web.safety.access import Access
+from recrawl.web.safety.callers import is_call
 from recrawl.web.safety.headers import ALWAYS, UNLESS_SET
+from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import client_place
 from recrawl.web.safety.request_bodies import (
     MULTIPART,
@@ -79,6 +81,9 @@ class Authentication:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if is_call(scope["path"]):
+            await self._call(scope, receive, send)
+            return
         headers = Headers(scope=scope)
         known = self._access.sessions.read(cookie_in(headers.get("cookie")), self._clock.now())
         session = known or self._access.sessions.begin(self._clock.now(), member=not self._access.credentials.locked)
@@ -95,18 +100,20 @@ class Authentication:
         else:
             await self._answer(refused, scope, announced(headers), receive, sender)
 
+    async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A hub or a site calls in: it shows what it knows to the route itself, which reads no more than it must."""
+        refused = _refused_head(scope, Headers(scope=scope), self._access.callers)
+        sender = _sealed(send, None, secure=False)
+        if refused is None:
+            await self._app(scope, receive, sender)
+        else:
+            await PlainTextResponse(refused.words + "\n", refused.status)(scope, receive, sender)
+
     def _refused(self, scope: Scope, headers: Headers, session: Session) -> Refused | None:
         """What can be said of any request by its head."""
-        if len(scope["headers"]) > MOST_HEADERS:
-            return Refused(431, "There are too many headers.")
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._access.hosts.allows(hosts[0]):
-            text = "This server does not answer to that name. If the name is yours, start it with --allow-host NAME."
-            return Refused(421, text)
-        if len(scope.get("query_string", b"")) > MOST_QUERY or len(scope["path"]) > MOST_QUERY:
-            return Refused(414, "The address is too long.")
-        if scope["method"] in SAFE and announced(headers) != 0:
-            return Refused(400, "Something was sent along with a question that needs nothing.")
+        refused = _refused_head(scope, headers, self._access.hosts)
+        if refused is not None:
+            return refused
         wait_s = self._read_bearer(scope, headers)
         if wait_s > 0.0:
             return Refused(429, "Too many wrong tokens came from there: try again later.", wait_s)
@@ -194,6 +201,21 @@ class Authentication:
             finally:
                 self._lingering -= 1
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _refused_head(scope: Scope, headers: Headers, names: HostList) -> Refused | None:
+    """Whether it is meant for us, and of a sane size."""
+    if len(scope["headers"]) > MOST_HEADERS:
+        return Refused(431, "There are too many headers.")
+    hosts = headers.getlist("host")
+    if len(hosts) != 1 or not names.allows(hosts[0]):
+        text = "This server does not answer to that name. If the name is yours, start it with --allow-host NAME."
+        return Refused(421, text)
+    if len(scope.get("query_string", b"")) > MOST_QUERY or len(scope["path"]) > MOST_QUERY:
+        return Refused(414, "The address is too long.")
+    if scope["method"] in SAFE and announced(headers) != 0:
+        return Refused(400, "Something was sent along with a question that needs nothing.")
+    return None
 
 
 def _limit(path: str, headers: Headers) -> int:

@@ -626,3 +626,28 @@ def test_a_redirect_into_the_private_network_is_refused_after_the_fact_of_its_na
 
     asyncio.run(scene())
     assert hidden == []
+
+
+# -- forms
+
+
+def test_a_form_is_sent_and_paid_for_whatever_robots_txt_says_of_documents() -> None:
+    sent: list[bytes | None] = []
+
+    def hub(request: Request) -> Response:
+        sent.append(request.form)
+        return page(status=202)
+
+    scene = Scene({f"{A}/hub": hub, f"{A}/robots.txt": page("User-agent: *\nDisallow: /")})
+    visit = scene.visit(f"{A}/hub", prepaid=0, robots=False, form=b"a=b")
+    assert (visit.response and visit.response.status, sent) == (202, [b"a=b"])
+    assert (scene.asked, scene.request_budget.paid) == ([f"{A}/hub"], 1)
+
+
+@pytest.mark.parametrize(("status", "followed"), [(307, True), (308, True), (301, False), (302, False), (303, False)])
+def test_a_form_follows_redirects_that_keep_it(status: int, followed: bool) -> None:
+    scene = Scene({f"{A}/hub": away(f"{B}/hub", status), f"{B}/hub": page(status=202)})
+    visit = scene.visit(f"{A}/hub", robots=False, form=b"a=b")
+    assert visit.response is not None
+    assert visit.response.status == (202 if followed else status)
+    assert scene.asked == [f"{A}/hub", f"{B}/hub"][: 1 + followed]

@@ -754,3 +754,24 @@ def test_the_settings_proxy_is_used_and_does_not_open_private_addresses() -> Non
             assert (await reason("http://10.0.0.1/", proxied))[0] == "address"
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("proxied", [False, True])
+def test_a_form_is_posted_as_it_is(proxied: bool) -> None:
+    came: list[tuple[str, str, bytes]] = []
+
+    async def hub(request: web.BaseRequest) -> web.Response:
+        came.append((request.method, request.headers["Content-Type"], await request.read()))
+        return web.Response(status=202, text="thank you")
+
+    async def scene() -> Response:
+        async with serving(hub) as base:
+            transport = HttpTransport(Fetching(allow_private=True, proxy=base if proxied else ""), SystemClock())
+            url = "http://hub.example/" if proxied else f"{base}/hub"
+            try:
+                return await transport.fetch(Request(url, form=b"hub.mode=subscribe&x=%C3%A4"))
+            finally:
+                await transport.close()
+
+    assert asyncio.run(scene()).status == 202
+    assert came == [("POST", "application/x-www-form-urlencoded", b"hub.mode=subscribe&x=%C3%A4")]

@@ -1,0 +1,1 @@
+"""Pushes: others tell us that something has changed, by WebSub or by IndexNow, and it becomes a signal (`signals`)."""
