@@ -8,8 +8,9 @@ different things. A `Scheduler` knows its own price and holds, and hands them to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Literal, Self, TypeVar
 
@@ -17,16 +18,19 @@ import msgspec
 
 from recrawl.cluster.status import FleetStatus, common_record, is_up, read_status
 from recrawl.config import Config
-from recrawl.crawl import live_budget
+from recrawl.crawl import list_notes, live_budget
 from recrawl.crawl.decider_setup import FLOOR_ROUNDS, recall
 from recrawl.crawl.explaining.explanation import Circumstances, Explanation, circumstances, explain
-from recrawl.crawl.explaining.ranking import Ranking
+from recrawl.crawl.explaining.list_evidence import ranked_as_noted, with_lists
+from recrawl.crawl.explaining.ranking import Rank, Ranking
 from recrawl.crawl.explaining.whatif import BelievedSources, believed, unbounded
-from recrawl.crawl.fetching.politeness import HostSlots, authority_of
+from recrawl.crawl.fetching.politeness import HostSlots, authority_of, site_of
+from recrawl.crawl.list_notes import NotedList
 from recrawl.crawl.push.subscriptions import in_words
 from recrawl.crawl.requested_crawls import made_in_vain, was_in_vain
 from recrawl.crawl.stored_settings import budget_told, in_force
 from recrawl.errors import StoreVersionError
+from recrawl.records import FloatArray
 from recrawl.store.records import Crawl, Hold, Price, Progress, Source, SourceState
 from recrawl.store.roles import Catalogue, CrawlLog, Notes, Store
 
@@ -36,6 +40,8 @@ SORTED = 2000
 """So many sources are put in the order in which they are due; of more, the store's order is shown, in which each is
 where it belonged after its last fetch."""
 AT_A_TIME = 5000
+LISTS_READ = 100
+"""So many lists are read beside the sources that are looked at."""
 EXPLAINED = 10
 """Fetches an explanation looks back on."""
 
@@ -84,6 +90,7 @@ class CrawlState:
         key_of: the name of what shares the holds of an address
         never_fetched: active sources that have not answered so far
         shared: what the learner knows of the catalogue as a whole
+        lists: what the crawler thinks of each, by source; pushes have numbers below 0
     """
 
     store: Store
@@ -95,12 +102,13 @@ class CrawlState:
     key_of: Callable[[str], str]
     never_fetched: int
     shared: bytes | None
+    lists: Mapping[int, NotedList]
 
     @classmethod
     def read(cls, store: Store, config: Config, now: float, never_fetched: int | None = None) -> Self:
         """As the store has it; `config` counts where nobody has crawled it yet."""
-        status = readable(read_status, store)
-        status = status if is_up(status, now) else None
+        told = readable(read_status, store)
+        status = told if is_up(told, now) else None
         last = next(iter(store.prices(0.0, limit=1)), None)
         ruling = in_force(store, config)
         return cls(
@@ -113,6 +121,7 @@ class CrawlState:
             key_of=HostSlots(ruling.politeness, now, Random(0)).key_of,
             never_fetched=count_never_fetched(store) if never_fetched is None else never_fetched,
             shared=common_record(store, now),
+            lists=list_notes.read(store, ["", *(each.name for each in (told.shards if told is not None else ()))]),
         )
 
     def hold_of(self, source: Source) -> Hold | None:
@@ -120,17 +129,44 @@ class CrawlState:
         return self.holds.get(self.key_of(source.url))
 
     def ranking(self, sources: Sequence[Source], progress: Sequence[Progress], now: float) -> Ranking:
-        """Where sources stand, as whoever crawls them ranks them."""
-        return recall(self.config, sources, progress, self.shared, now)
+        """Where sources stand, as whoever crawls them ranks them: by what the lists of their sites have told, too."""
+        here = {source.id for source in sources}
+        more, known = self._with_progress(self.store.sources(ids=self._lists_beside(sources, here)))
+        return recall(self.config, [*sources, *more], [*progress, *known], self.shared, now)
+
+    def curve(self, source: Source, progress: Progress, now: float) -> Callable[[FloatArray], FloatArray]:
+        """What a fetch of a source is worth at times from its last one on."""
+        noted, last = self.lists.get(source.id), progress.last
+        if noted is not None and noted.worth and last is not None:
+            return lambda times: noted.worth_at(times - last)
+        return partial(self.ranking([source], [progress], now).curve, source.id)
+
+    def lists_of(self, site: str) -> list[NotedList]:
+        """The lists that are found on a site, and its pushes, those with the most pages first."""
+        found = [each for each in self.lists.values() if site_of(each.name) == site]
+        return sorted(found, key=lambda each: -each.pages)
+
+    def _lists_beside(self, sources: Sequence[Source], here: Container[int]) -> list[int]:
+        """Lists that may have told of some sources: all, or if they are many those of the same sites."""
+        others = [id for id in self.lists if id > 0 and id not in here]
+        if len(others) <= LISTS_READ:
+            return others
+        sites = {site_of(source.url) for source in sources}
+        return [id for id in others if site_of(self.lists[id].name) in sites][:LISTS_READ]
+
+    def _ranked(self, standing: Rank, progress: Progress, now: float) -> Rank:
+        return ranked_as_noted(standing, self.lists.get(progress.source), progress, now, self.price)
 
     def explained(self, source: Source, progress: Progress, now: float) -> Explanation:
         """All there is to say of one source."""
-        standing = self.ranking([source], [progress], now).standing(progress, now, self.price)
+        ranking = self.ranking([source], [progress], now)
+        standing = self._ranked(ranking.standing(progress, now, self.price), progress, now)
         crawls = self.store.crawls(source=source.id, limit=EXPLAINED)
         in_vain = was_in_vain(self.store, source, progress, now, self.config.retention.crawls_s)
         around, kept = self._around(source, progress, now), self.store.subscriptions(sources=[source.id])
         found = explain(source, progress, now, around, standing, crawls, in_vain)
-        return msgspec.structs.replace(found, hub=in_words(kept, now))
+        found = msgspec.structs.replace(found, hub=in_words(kept, now))
+        return with_lists(found, ranking, self.lists.get(source.id), now)
 
     def statuses(self, sources: Sequence[Source], now: float) -> list[SourceStatus]:
         """When each of these is due, and why not now, in the order given."""
@@ -140,7 +176,7 @@ class CrawlState:
             standings = self.ranking(here, known, now).standings(known, now, self.price)
             made = set(made_in_vain(self.store, zip(here, known, strict=True), now, self.config.retention.crawls_s))
             for source, each in zip(here, known, strict=True):
-                around, standing = self._around(source, each, now), standings[source.id]
+                around, standing = self._around(source, each, now), self._ranked(standings[source.id], each, now)
                 why = explain(source, each, now, around, standing, in_vain=source.id in made)
                 found.append(SourceStatus(source, each, why, health(source, each, now)))
         return found

@@ -24,9 +24,11 @@ from recrawl.config import Config
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.loading import replaced
 from recrawl.config.settings import HALF_LIFE, MAX_AGE, ObjectiveName, Scope
+from recrawl.crawl import list_notes
 from recrawl.crawl.catalogue.key_fields import checked_terms, key_source, key_text
 from recrawl.crawl.decider_polling import DeciderPolling
 from recrawl.crawl.explaining.explanation import Explanation, circumstances, explain
+from recrawl.crawl.explaining.list_evidence import with_lists
 from recrawl.crawl.explaining.ranking import Ranking
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.fetching.retry_after import MAX_RETRY_AFTER_S
@@ -268,10 +270,13 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         )
         if number in decider.roster.in_flight:
             around = msgspec.structs.replace(around, in_flight=True)
-        standing = Ranking(decider.policy, decider.roster.numbers).standing(progress, now, around.price)
+        ranking = Ranking(decider.policy, decider.roster.numbers)
+        standing = ranking.standing(progress, now, around.price)
+        lists = {each.source: each for each in list_notes.noted(decider, now)}
         crawls = self._store.crawls(source=source.id, limit=EXPLAINED)
         made = not decider.schedules.is_requested(number)
-        return explain(source, progress, now, around, standing, crawls, in_vain=made)
+        found = explain(source, progress, now, around, standing, crawls, in_vain=made)
+        return with_lists(found, ranking, lists.get(source.id), now)
 
     def __len__(self) -> int:
         return len(self._decider)
@@ -358,6 +363,7 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         published: Iterable[Moment] | None = None,
         new: int = 0,
         listed: Iterable[tuple[str, Moment | None]] | None = None,
+        sitemap: Iterable[tuple[str, Moment | None]] | None = None,
         failed: bool = False,
         refused: bool = False,
         gone: bool = False,
@@ -375,6 +381,9 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             new: new items without a date
             listed: instead, name and publication time (or None) of all items there are now; they are compared with
                 those of the last fetch
+            sitemap: of a list (a sitemap, an index): keys that it names, and when it says that each was last modified
+                (or None). How far it is to be believed is learned. Keys that are not in the catalogue are ignored; one
+                of a list reported without it says what it said before
             failed: nothing was brought; the key is as wanted as before, after a back-off or `hold`
             refused: nothing was brought because it is not allowed (robots.txt); the back-off is longer
             gone: it will not come back (410): the key is retired
@@ -383,8 +392,9 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         """
         failure = Failure.told(failed=failed, refused=refused, gone=gone, error=error, hold=hold, answer=answer)
         told = Report.told(
-            changed=changed, digest=digest, published=published, new=new, listed=listed, hold=hold, answer=answer
-        )
+            changed=changed, digest=digest, published=published, new=new, listed=listed, hold=hold, answer=answer,
+            sitemap=sitemap,
+        )  # fmt: skip
         if failure is not None:
             failure.require_nothing_brought(told)
         crawl = self._take_over(key_text(key), failure or told)
@@ -433,9 +443,15 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         with self._writing:
             with self._lock:
                 _require_open(self._closed)
-                batch = self._pending.take(self.clock.now())
+                now = self.clock.now()
+                batch = self._pending.take(now)
+                lists = list_notes.noted(self._decider, now) if batch.shared is not None else []
+                changed, _ = list_notes.judged_anew(lists, {})
+                batch.progress += self._decider.scheduled(self._decider.roster.numbers_of(changed))
             try:
                 self._store.commit(batch)
+                if lists:
+                    list_notes.write(self._store, lists)
             except BaseException:
                 with self._lock:
                     self._pending.put_back(batch)

@@ -21,6 +21,7 @@ from a_fleet import fleet_status, put_up
 from made_up import HOUR, NOW, fill
 from recrawl.clock import ManualClock
 from recrawl.config import Config
+from recrawl.crawl import list_notes
 from recrawl.crawl.visit_outcome import change_of
 from recrawl.store.records import Batch, Crawl, Hold, Item, Price, Progress, Source, Version, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
@@ -66,7 +67,27 @@ def odd(store: SqliteStore) -> dict[str, int]:
         price = Price(at=NOW - 86400 + 2000 * at, price=0.0003 * (1 + at % 3), budget=0.001, requests=3, captured=1e-5)
         store.commit(Batch(price=price))
     store.commit(Batch(updates=batch, holds=[hold]))
+    list_notes.write(store, [listed(ids["long"], ADDRESS), listed(0, "a-very-long-name-of-a-host.example")])
     return ids
+
+
+def listed(source: int, name: str) -> list_notes.NotedList:
+    """A list with large numbers."""
+    return list_notes.NotedList(
+        source=source,
+        name=name,
+        trust=0.99,
+        recall=1.0 / 3.0,
+        precision=0.12345,
+        pages=123_456_789,
+        said=12_345,
+        signals=1e7,
+        waiting=1_234_567,
+        visits=98_765.4,
+        news_per_s=12.3,
+        worth=(3.21e11,) * 40,
+        at=NOW,
+    )
 
 
 def visits(id: int, value: float, failed: bool) -> list[VisitUpdate]:

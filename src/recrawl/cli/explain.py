@@ -72,6 +72,9 @@ def show(found: Explanation, now: float) -> None:
     if found.title:
         out.print(Text(visible(found.url), style="dim"))
     out.print(Text(f"\n{told(found.why, 2 * ERROR)}\n"))
+    for said in (found.as_list, found.named_by):
+        if said is not None:
+            out.print(Text(f"{told(said.words, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
     unknown, fetched = found.last is None, found.state == "active"
     left_out = (UNKNOWN if unknown else ()) + (() if fetched else RANKED)

@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "ignore-noise", "robots",
-    "hints", "interval", "active-hours", "notify",
+    "hints", "interval", "active-hours", "notify", "follow",
 )  # fmt: skip
 
 
@@ -114,6 +114,8 @@ def source_options(command: Function) -> Function:
             click.option("--active-hours", multiple=True, metavar="HOURS",
                          help="Fetch it in these hours only: '08:00-18:00 Europe/Berlin'; may be repeated."),
             click.option("--notify/--no-notify", default=None, help="Send its items and changes to the outlets."),
+            click.option("--follow/--no-follow", default=None,
+                         help="Watch the pages that it names, too: all of a site by its sitemap."),
             click.option("--unset", multiple=True, type=click.Choice(UNSETTABLE), metavar="NAME",
                          help="Remove an option: interval, robots, half-life, …; may be repeated."),
         )

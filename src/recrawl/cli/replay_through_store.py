@@ -6,6 +6,7 @@ scheduler's own budget, and come back by `report`. What it crawls is held to the
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -20,7 +21,8 @@ import numpy as np
 from recrawl.clock import ManualClock
 from recrawl.config.live_policies import live_policy
 from recrawl.errors import ParameterError
-from recrawl.records import IntArray, Visits
+from recrawl.policies import live
+from recrawl.records import FloatArray, IntArray, Visits
 from recrawl.scheduler import Scheduler
 from recrawl.sim.comparison import Contender, Job
 from recrawl.sim.replay import ReplayedCrawls, replay
@@ -55,10 +57,10 @@ class StoredScheduler:
     """A scheduler that a replay can run as if it were a policy."""
 
     soft_budget = False
-    uses_lists = False
-    """A scheduler has keys of pages and sources only."""
 
     def __init__(self, job: Job) -> None:
+        self.uses_lists = live(job.entry.written).uses_lists
+        """Lists are keys beside those of pages and sources."""
         self._terms = terms(job.scenario, job.budget) | {"policy": job.entry.written}
         self._held = ExitStack()
 
@@ -89,11 +91,18 @@ class StoredScheduler:
     def observe(self, visits: Visits) -> None:
         """Report what each fetch brought, one by one."""
         for place, number in enumerate(visits.ids.tolist()):
-            if visits.published is not None:
+            if visits.sitemap is not None and (said := visits.sitemap[place]) is not None:
+                self._scheduler.report(self._keys[number], sitemap=self._named(*said))
+            elif visits.published is not None:
                 self._scheduler.report(self._keys[number], published=np.asarray(visits.published[place]).tolist())
             else:
                 assert visits.changed is not None
                 self._scheduler.report(self._keys[number], changed=bool(visits.changed[place]))
+
+    def _named(self, pages: IntArray, lastmod: FloatArray) -> list[tuple[str, float | None]]:
+        """What a list says, by keys."""
+        pairs = zip(pages.tolist(), lastmod.tolist(), strict=True)
+        return [(self._keys[page], None if math.isnan(at) else at) for page, at in pairs]
 
 
 def terms(scenario: Scenario, budget: float) -> dict[str, Any]:

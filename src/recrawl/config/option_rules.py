@@ -99,5 +99,6 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "interval": some_time,
     "active_hours": _each(hours),
     "notify": switch,
+    "follow": switch,
 }
 """By the names of `SourceOptions`: from what was written to the value; a list may be given as lines of a text."""

@@ -36,8 +36,10 @@ WORDS = {
     "hints.cache_control": "Whether Cache-Control max-age and Expires are obeyed.",
     "hints.changefreq": "Whether a sitemap's changefreq counts as evidence of its pace.",
     "hints.lastmod": "Whether a sitemap's lastmod counts as the time an entry changed.",
-    "discovery.per_site": "Most sources that sitemap indexes may add for one site (registrable domain); 0 for none.",
-    "discovery.in_all": "Most sources that sitemap indexes may add, over all sites. Sources you add do not count.",
+    "discovery.per_site": "Most sources that sitemap indexes and followed lists may add for one site "
+    "(registrable domain); 0 for none.",
+    "discovery.in_all": "Most sources that sitemap indexes and followed lists may add, over all sites. "
+    "Sources you add do not count.",
     "pages.digest": "What is compared on a page: text (the main text, without its own clock, ages, nonces and counters "
     "of visits) or raw (every byte).",
     "pages.keep_text": "How much of a page's text is kept for the next diff.",
@@ -71,4 +73,5 @@ WORDS = {
     "tags.NAME.interval": "Fixed time between two fetches of each of its sources.",
     "tags.NAME.active_hours": 'Hours in which its sources may be fetched: ["08:00-18:00 Europe/Berlin"].',
     "tags.NAME.notify": "Whether new items and changes of its sources are sent to the outlets.",
+    "tags.NAME.follow": "Whether the pages that its sitemaps, feeds and pages name become sources of their own.",
 }

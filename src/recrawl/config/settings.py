@@ -111,7 +111,7 @@ class HintSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 class Discovery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[discovery]`: how many sources may be found (the sitemaps an index names) beside those you add.
+    """`[discovery]`: how many sources may be found (sitemaps of an index, pages of a followed list) beside yours.
 
     The largest sites have some thousand sitemaps; a hundred thousand sources take about half a gigabyte of memory and
     at the default budget more than a day to be looked at once.

@@ -25,6 +25,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         interval: fixed time between fetches, seconds
         active_hours: hours in which it may be fetched, written as quiet hours are
         notify: whether what is found is handed to the outlets
+        follow: whether the pages that it names become sources of their own
     """
 
     digest: Digest | None = None
@@ -36,6 +37,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     interval: float | None = None
     active_hours: tuple[str, ...] = ()
     notify: bool | None = None
+    follow: bool | None = None
 
 
 USUAL = SourceOptions()
@@ -57,3 +59,4 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     interval: str = ""
     active_hours: tuple[str, ...] = ()
     notify: bool | None = None
+    follow: bool | None = None

@@ -25,7 +25,8 @@ from recrawl.store.records import Batch, Item, item_key, keys_in
 from recrawl.store.roles import Catalogue, Items
 
 CROWDED, PIECE = 2000, 500
-"""A visit that lists so many items or sitemaps is committed apart, its items in pieces of so many."""
+"""A visit that lists so many items or sitemaps is committed apart, its items in pieces of so many, as are the schedules
+of sources that lists name."""
 
 
 Begin = Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
@@ -100,7 +101,9 @@ class Committer:
     async def _commit(self, visits: list[Visit]) -> None:
         known = await self._store_writer.persist(lambda store: look_up(store, visits))
         async with self.learning:
-            await self._conclude(known, self._decider.learn_from(known, self._clock.now()))
+            outcomes = self._decider.learn_from(known, self._clock.now())
+            await self._commit_named(known)
+            await self._conclude(known, outcomes)
 
     async def _commit_crowded(self, visit: Visit) -> None:
         """A visit with very many items: in pieces, between which others are committed.
@@ -123,7 +126,15 @@ class Committer:
         outcome.items, outcome.events = [], events[len(items) :]
         async with self.learning:
             self._decider.learn([visit.intent.number], [outcome], self._clock.now())
+            await self._commit_named([visit])
             await self._conclude([visit], [outcome])
+
+    async def _commit_named(self, visits: list[Visit]) -> None:
+        """The schedules of sources that visited lists name: before the lists, which will not name them again."""
+        named = self._decider.named_anew(visit.intent.number for visit in visits)
+        for start in range(0, len(named), PIECE):
+            schedules = self._decider.scheduled(named[start : start + PIECE])
+            await self._store_writer.commit(Batch(progress=schedules))
 
     async def _conclude(self, visits: list[Visit], outcomes: list[VisitOutcome]) -> None:
         """Commit what visits led to, and let others know."""

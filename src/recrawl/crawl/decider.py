@@ -7,6 +7,7 @@ has one owner, and whoever wants to know asks it:
 - `hosts`: which source is on which host, and until when hosts are left alone
 - `schedules`: what owners asked of single sources
 - `holds`: until when each source is held
+- `lists`: which sources a visited document names, and when it says that they were modified
 """
 
 from __future__ import annotations
@@ -24,24 +25,23 @@ from recrawl.crawl.events import source_event
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.holds import Holds
 from recrawl.crawl.hosts import Hosts
+from recrawl.crawl.named_sources import NamedSources
 from recrawl.crawl.own_holds import due_at
 from recrawl.crawl.owner_schedules import OwnerSchedules
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.signals import Told, outlived
+from recrawl.crawl.teaching import teach
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
 from recrawl.learning.readership import Clicked
-from recrawl.policies.contract import LivePolicy, Readers
+from recrawl.policies.contract import Listening, LivePolicy, Readers
 from recrawl.policies.demand_survey import Survey
 from recrawl.policies.source_columns import ALONE
 from recrawl.policies.stored_state import Memory
-from recrawl.records import Visits
 from recrawl.store.records import Hold, Progress, Source, VisitUpdate
 
 AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
-TOGETHER_S = 0.05
-"""Visits that end within so long are learned from together, as if they had ended with the last of them."""
 AT_A_TIME = 10_000
 """Sources given back to the policy at a time, so that not all records are in memory at once."""
 
@@ -61,6 +61,7 @@ class Decider:
         self.hosts = Hosts(self.roster, slots, policy, rules.parallel_per_host)
         self.schedules = OwnerSchedules(self.roster)
         self.holds = Holds(self.roster, self.hosts, self.schedules, policy, rules)
+        self.lists = NamedSources(self.roster)
         self.dearest = 1.0
         """What the dearest crawl of the catalogue costs; 1 for an empty one."""
         self._sites: dict[str, int] = {}
@@ -135,6 +136,7 @@ class Decider:
             self.roster.remove(number)
             self.hosts.remove(number)
             self.schedules.forget(number)
+            self.lists.forget(number)
         if numbers:
             self.policy.remove(np.array(numbers))
             self.memory.forget(numbers)
@@ -272,8 +274,10 @@ class Decider:
         """Go on with what visits led to; `add_schedules` has to come before it is stored."""
         self.holds.visited(numbers)
         self.holds.after_visits(numbers, outcomes)  # in flight, which is when a hold is but a note to the policy
-        _teach(self.policy, numbers, outcomes)
+        named = self.lists.told(numbers, outcomes) if self.policy.uses_lists else {}
+        teach(self.policy, numbers, outcomes, named)
         for number, outcome in zip(numbers, outcomes, strict=True):
+            self._keep_strangers(outcome)
             self.roster.put_progress(number, outcome.progress)
             if outcome.source is not None and number in self.roster:
                 url = outcome.source.url
@@ -284,7 +288,33 @@ class Decider:
         self._configure(self.schedules.answer(numbers))
         self.roster.end_visits(numbers)
 
+    def _keep_strangers(self, outcome: VisitOutcome) -> None:
+        """Of the pages that a list led to, keep those that are not in the catalogue, for which it is read in full
+        once more: what it says of them can be heard when they are."""
+        if outcome.children:
+            known = self.roster.urls
+            outcome.children = [each for each in outcome.children if each.kind != "page" or each.url not in known]
+            if outcome.children:
+                outcome.progress.etag = outcome.progress.modified = ""
+
     # -- schedules
+
+    def named_anew(self, visited: Iterable[int]) -> list[int]:
+        """Sources, but for some, of which something was said since the last call: that is to be stored."""
+        if not isinstance(self.policy, Listening):
+            return []
+        told = set(self.policy.drain_told().tolist())
+        return sorted(number for number in told.difference(visited) if number in self.roster)
+
+    def scheduled(self, numbers: Sequence[int]) -> list[Progress]:
+        """The progress of some sources, with what is believed of them now; no more of those nobody has tried yet."""
+        schedules = [self.roster.progress(number) for number in numbers]
+        tried = [k for k, each in enumerate(schedules) if each.visits or each.failures]
+        self._schedule([numbers[k] for k in tried], [schedules[k] for k in tried])
+        new = [k for k, each in enumerate(schedules) if not (each.visits or each.failures)]
+        for k, row in zip(new, self.memory.rows(np.array([numbers[k] for k in new], np.int64)), strict=True):
+            schedules[k].belief = row
+        return schedules
 
     def progress(self, number: int) -> Progress:
         """How far a source has got, with what is believed of it now."""
@@ -332,10 +362,7 @@ class Decider:
         here = [(numbers[each.source], each) for each in heard.opened if each.source in numbers]
         clicked = Clicked(*(np.array([getattr(each, name) for _, each in here], float) for name in Clicked._fields))
         ids = np.array([number for number, _ in here], np.int64)
-        touched = self.policy.feedback(ids, clicked, now=now, mark=heard.mark).tolist()
-        schedules = [self.roster.progress(number) for number in touched]
-        self._schedule(touched, schedules)
-        return schedules
+        return self.scheduled(self.policy.feedback(ids, clicked, now=now, mark=heard.mark).tolist())
 
     # -- signals
 
@@ -346,10 +373,7 @@ class Decider:
         self.policy.signal(np.array([*told.at]), now, np.array([*told.at.values()]))
         for number in outlived(told, [self.roster.progress(number) for number in told.at], now):
             self.holds.lift(number, now)
-        visited = [number for number in told.at if self.roster.progress(number).visits]
-        schedules = [self.roster.progress(number) for number in visited]
-        self._schedule(visited, schedules)
-        return schedules
+        return self.scheduled([number for number in told.at if self.roster.progress(number).visits])
 
 
 def _stay(outcome: VisitOutcome, url: str) -> None:
@@ -362,31 +386,3 @@ def _stay(outcome: VisitOutcome, url: str) -> None:
     outcome.hold_until = math.inf
     if outcome.events:  # none are where its owner wants no notice
         outcome.events = [*outcome.events[:-1], source_event(outcome.source, "retired", outcome.crawl.at)]
-
-
-def _teach(policy: LivePolicy, numbers: list[int], outcomes: list[VisitOutcome]) -> None:
-    """Let the policy learn, as of when visits were made: they may have waited long for the store."""
-    told = sorted(zip(numbers, outcomes, strict=True), key=lambda each: each[1].crawl.at)
-    start = 0
-    while start < len(told):
-        end, begun = start + 1, told[start][1].crawl.at
-        while end < len(told) and told[end][1].crawl.at - begun <= TOGETHER_S:
-            end += 1
-        _teach_together(policy, told[start:end], told[end - 1][1].crawl.at)
-        start = end
-
-
-def _teach_together(policy: LivePolicy, told: list[tuple[int, VisitOutcome]], at: float) -> None:
-    for kind in ("items", "page", "failed"):
-        some = [(n, each) for n, each in told if each.kind == kind]
-        if not some:
-            continue
-        ids = np.array([n for n, _ in some])
-        if kind == "items":
-            new = np.array([each.new for _, each in some])
-            visits = Visits(ids, at, published=[each.published for _, each in some], new=new)
-        elif kind == "page":
-            visits = Visits(ids, at, changed=np.array([each.changed for _, each in some]))
-        else:
-            visits = Visits(ids, at, failed=np.ones(len(some), dtype=bool))
-        policy.observe(visits)

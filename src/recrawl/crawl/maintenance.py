@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 import structlog
 
 from recrawl.clock import Clock
-from recrawl.crawl import live_budget
+from recrawl.crawl import list_notes, live_budget
 from recrawl.crawl.click_reader import ClickReader, NewClicks
 from recrawl.crawl.committer import Begin
 from recrawl.crawl.decider import Decider
@@ -58,6 +58,8 @@ class Maintenance:
         self._learning, self._begin, self._budgets, self._told = learning, begin, budgets, told
         self._click_reader = ClickReader()
         self._priced: tuple[int, float, int] = (0, 0.0, 0)
+        self._judged: dict[int, float] = {}
+        """By how many visits each list was judged, by source."""
         self._log = structlog.get_logger("recrawl")
 
     def tasks(self) -> tuple[Coroutine[None, None, None], ...]:
@@ -146,6 +148,18 @@ class Maintenance:
             due = self._clock.now() - recorded >= min(gap, self._intervals.record_s)
             recorded, gap = (self._clock.now(), 2.0 * gap) if due else (recorded, gap)
             await self._store_writer.commit(self.accounts(with_record=due))
+            if due:
+                await self.note_lists()
+
+    async def note_lists(self) -> None:
+        """Say what is thought of lists, for other processes to show, and keep what visits to their pages taught."""
+        async with self._learning:
+            lists = list_notes.noted(self._decider, self._clock.now())
+            if lists or self._judged:
+                changed, self._judged = list_notes.judged_anew(lists, self._judged)
+                numbers = self._decider.roster.numbers_of(changed)
+                await self._store_writer.commit(Batch(progress=self._decider.scheduled(numbers)))
+                await self._store_writer.persist(lambda store: list_notes.write(store, lists))
 
     def accounts(self, *, with_record: bool) -> Batch:
         """The price history since the last time."""

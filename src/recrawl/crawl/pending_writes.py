@@ -75,6 +75,8 @@ class PendingWrites:
         """All of it, to be written now."""
         if self._unscheduled:
             self._decider.add_schedules(self._unscheduled, self._batch.updates[-len(self._unscheduled) :])
+            # Of those that were reported themselves, the new schedule is in their update.
+            self._batch.progress += self._decider.scheduled(self._decider.named_anew(self._unscheduled))
         batch, self._batch, self._unscheduled, self.since = self._batch, Batch(), [], now
         return batch
 

@@ -206,6 +206,7 @@ class Crawler:
             await committing
             outcomes += await self._must_end.ended()
             await self._store_writer.ask(lambda store: store.commit(self._maintenance.accounts(with_record=True)))
+            await self._maintenance.note_lists()
             once = self._left is not None
             await self._outlets.drain(ONCE_DRAIN_S if once else DRAIN_S, renewed=once)
         finally:

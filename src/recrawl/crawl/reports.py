@@ -21,6 +21,7 @@ from recrawl.crawl.fetching.transport import usable_validator
 from recrawl.crawl.own_holds import own_hold
 from recrawl.crawl.reading.digests import relation
 from recrawl.crawl.reading.items import believed, telling
+from recrawl.crawl.said import Said
 from recrawl.crawl.visits import CrawlRules, Intent, VisitOutcome
 from recrawl.errors import ParameterError
 from recrawl.learning.censoring import missed_items
@@ -31,6 +32,7 @@ TIMES = "a list of times, each in Unix seconds or a datetime"
 MOST_NEW = 10**9
 """New items one fetch may bring."""
 PAIRS = "a list of pairs of name and time, such as [('guid', 1763200000.0), ('other', None)]"
+KEYS = "a list of pairs of key and time, such as [('https://example.org/a', 1763200000.0), ('other', None)]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,7 @@ class Report:
         published: of the new items; on a first fetch of all
         new: new items without a date
         listed: name and publication time (None if unknown) of all items there are; what is new is found out
+        sitemap: keys that it names, and when it says that each was last modified (None if it does not say)
         hold_s: not to be fetched again for so long
     """
 
@@ -83,12 +86,28 @@ class Report:
     published: Sequence[float] | None = None
     new: int = 0
     listed: Sequence[tuple[str, float | None]] | None = None
+    sitemap: Sequence[tuple[str, float | None]] | None = None
     hold_s: float | None = None
     answer: Answer = NO_ANSWER
 
+    @property
+    def only_names(self) -> bool:
+        """Whether it says nothing but what a list names."""
+        own = (self.changed, self.published, self.listed)
+        return self.sitemap is not None and not self.digest and not self.new and all(each is None for each in own)
+
     @classmethod
     def told(
-        cls, *, changed: Any, digest: Any, published: Any, new: Any, listed: Any, hold: Any, answer: Any
+        cls,
+        *,
+        changed: Any,
+        digest: Any,
+        published: Any,
+        new: Any,
+        listed: Any,
+        hold: Any,
+        answer: Any,
+        sitemap: Any = None,
     ) -> Report:
         """A report as callers give it; ParameterError names what is wrong with it."""
         times = None if published is None else several("published", published, TIMES)
@@ -97,20 +116,21 @@ class Report:
             digest=text("digest", digest),
             published=None if times is None else [moment("published", each, (k,)) for k, each in enumerate(times)],
             new=whole("new", new, high=MOST_NEW),
-            listed=None if listed is None else _named_times(listed),
+            listed=None if listed is None else _named_times("listed", listed, PAIRS),
+            sitemap=None if sitemap is None else _named_times("sitemap", sitemap, KEYS, "key"),
             hold_s=None if hold is None else parse_duration("hold", hold),
             answer=_an_answer(answer),
         )
 
 
-def _named_times(listed: Any) -> list[tuple[str, float | None]]:
+def _named_times(argument: str, listed: Any, expected: str, what: str = "name") -> list[tuple[str, float | None]]:
     named: list[tuple[str, float | None]] = []
-    for place, pair in enumerate(several("listed", listed, PAIRS)):
+    for place, pair in enumerate(several(argument, listed, expected)):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ParameterError("listed", "a pair of name and time", shown(pair), (place,))
+            raise ParameterError(argument, f"a pair of {what} and time", shown(pair), (place,))
         if not isinstance(pair[0], str):
-            raise ParameterError("listed", "a name that is text, and a time", shown(pair), (place,))
-        named.append((pair[0], None if pair[1] is None else moment("listed", pair[1], (place,))))
+            raise ParameterError(argument, f"a {what} that is text, and a time", shown(pair), (place,))
+        named.append((pair[0], None if pair[1] is None else moment(argument, pair[1], (place,))))
     return named
 
 
@@ -149,7 +169,7 @@ class Failure:
     def require_nothing_brought(self, told: Report) -> None:
         """ParameterError if the same fetch is said to have brought something."""
         word = "gone" if self.gone else "refused" if self.refused else "failed"
-        for name in ("changed", "digest", "published", "new", "listed"):
+        for name in ("changed", "digest", "published", "new", "listed", "sitemap"):
             if brought := getattr(told, name):
                 expected = f"left out with {word}=True, which says that nothing was brought"
                 raise ParameterError(name, expected, shown(brought))
@@ -184,13 +204,15 @@ def outcome_of_report(intent: Intent, report: Report, now: float, rules: CrawlRu
     outcome: Outcome = "first" if first else "unchanged" if not news.count else "new" if news.items else "changed"
     crawl = _crawl(intent, now, outcome, report.answer, new=news.count, captured=captured, censored=news.censored)
     asked_until = now + (report.hold_s or 0.0)
+    names = report.sitemap
     return VisitOutcome(
-        kind="items" if news.items else "page",
+        kind="list" if report.only_names else "items" if news.items else "page",
         crawl=crawl,
         progress=_progress(before, report, news, captured, now),
         published=news.dated,
         new=news.blind + news.missed if news.items else 0,
         changed=news.changed,
+        said=None if names is None else Said.of([key for key, _ in names], [at for _, at in names]),
         hold_until=own_hold(now, rules.min_interval_s, intent.options.interval, asked_until).until,
     )
 
@@ -228,6 +250,8 @@ def _cause(failure: Failure) -> str:
 
 
 def _news(before: Progress, report: Report, now: float) -> _News:
+    if report.only_names:
+        return _News(items=False)
     if report.listed is not None:
         return _listed(before, report.listed, now)
     if report.published is not None or report.new or (before.listing and report.changed is None):

@@ -19,14 +19,15 @@ from recrawl.crawl.own_holds import own_hold
 from recrawl.crawl.page_changes import judged
 from recrawl.crawl.reading.diffs import added_lines
 from recrawl.crawl.reading.digests import name_of
-from recrawl.crawl.reading.findings import FoundItem
+from recrawl.crawl.reading.findings import Findings, FoundItem
 from recrawl.crawl.reading.items import RENAMED_NOTE, oldest_first, telling, with_believed_dates
 from recrawl.crawl.reading.publisher_hints import earliest, headers_in_words, in_words, of_headers, says_how_fresh
+from recrawl.crawl.said import Said
 from recrawl.crawl.urls import origin
 from recrawl.crawl.visits import CrawlRules, Visit, VisitOutcome
 from recrawl.learning.censoring import missed_items
 from recrawl.redaction import without_credentials
-from recrawl.store.records import Item, Outcome, Progress, Source, Version, item_key, packed
+from recrawl.store.records import Item, Outcome, Progress, Source, SourceKind, Version, item_key, packed
 
 MOVES_BELIEVED = 2
 """A permanent redirect seen so often in a row moves the source."""
@@ -106,6 +107,7 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         events=events,
         published=dated,
         new=undated + missed,
+        said=Said.of([item.link for item in findings.items], [item.modified for item in findings.items]),
     )
     return _completed(found_out, visit, rules, source)
 
@@ -143,8 +145,9 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     outcome: Outcome = "first" if first else "changed" if changed else "unchanged"
     crawl = visit.crawl(outcome, new=int(changed), captured=captured)
     found_out = VisitOutcome(
-        kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed
-    )
+        kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed,
+        said=Said.of_page(findings.links),
+    )  # fmt: skip
     return _completed(found_out, visit, rules, source)
 
 
@@ -268,7 +271,7 @@ def _completed(outcome: VisitOutcome, visit: Visit, rules: CrawlRules, source: S
             headers = {} if visit.fetched.response is None else visit.fetched.response.headers
             words = in_words(findings, headers, by_headers, visit.at, until)
             hold(progress, visit, rules, until, words, hold_causes.SERVER if by_server else hold_causes.PUBLISHER)
-    outcome.children = [] if findings is None else [_child(source, url, visit.at) for url in findings.children]
+    outcome.children = [] if findings is None else _children(visit, findings, source)
     outcome.source = None if source is visit.intent.source else source
     outcome.hold_until, outcome.taken = until, visit.taken
     return outcome
@@ -282,13 +285,28 @@ def _moved(source: Source, url: str) -> tuple[Source, bool]:
     return msgspec.structs.replace(source, url=url, note=f"moved from {source.url}"), True
 
 
-def _child(parent: Source, url: str, now: float) -> Source:
-    """A sitemap named in an index: a source of its own, on its parent's terms."""
+def _children(visit: Visit, findings: Findings, source: Source) -> list[Source]:
+    """The sitemaps of an index, and the pages that a list names whose owner wants it followed."""
+    found = [_child(source, url, "sitemap", visit.at) for url in findings.children]
+    if not visit.intent.options.follow:
+        return found
+    # A page links whatever it likes: as a sitemap, it speaks for its own host.
+    own = f"{origin(visit.fetched.final_url)}/" if findings.kind == "page" else ""
+    named = [*findings.links, *(item.link.partition("#")[0] for item in findings.items)]
+    # What its pages name in turn is not followed, even where it is their tags that say so.
+    options = msgspec.structs.replace(source.options, follow=False if source.tags else None)
+    select = "" if findings.kind == "page" else source.select  # of a page it says which of its links count
+    pages = msgspec.structs.replace(source, options=options, select=select, wanted=0.0)
+    return found + [_child(pages, url, "page", visit.at) for url in named if url.startswith(own or "http")]
+
+
+def _child(parent: Source, url: str, kind: SourceKind, now: float) -> Source:
+    """What a list names: a source of its own, on its parent's terms."""
     child = msgspec.structs.replace(
         parent,
         id=0,
         url=url,
-        kind="sitemap",
+        kind=kind,
         title="",
         note=f"listed in {parent.url}",
         added=now,

@@ -16,6 +16,7 @@ from recrawl.config import Discovery, HintSwitches
 from recrawl.crawl.hold_causes import Causes
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.said import Said
 from recrawl.kernels.worth import mean_remaining, remaining
 from recrawl.store.records import Crawl, Outcome, Progress, Source, VisitUpdate
 from recrawl.store.source_terms import Defaults, EffectiveOptions
@@ -145,18 +146,20 @@ class VisitOutcome(VisitUpdate, kw_only=True):
     """What a visit leads to: what is stored, what the policy learns, and how long its source is left alone.
 
     Parameters
-        kind: "items" (feeds, sitemaps), "page", or "failed"
+        kind: "items" (feeds, sitemaps), "page", "list" (nothing is said but what it names), or "failed"
         published: times of new dated items; the whole backlog on a first visit
         new: new items without a date, and those believed missed; on a first visit those of the backlog, which came at
             no known time
         changed: whether a page differed
+        said: what it says of other sources; None for nothing, or what it said before
         hold_until: when its source may be fetched again at the earliest
         taken: if it has moved, then to an address that is another source's already
     """
 
-    kind: Literal["items", "page", "failed"]
+    kind: Literal["items", "page", "list", "failed"]
     published: list[float] = msgspec.field(default_factory=list)
     new: int = 0
     changed: bool = False
+    said: Said | None = None
     hold_until: float = 0.0
     taken: bool = False

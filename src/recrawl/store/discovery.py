@@ -1,9 +1,9 @@
 """Sources that crawling found, rather than somebody added: how many there may be, and what was left out.
 
-A sitemap index names others, each of which may be an index: without a bound one site could fill the catalogue. Sources
-found count per site (the registrable domain, `Source.found_on`) and in all; what is over either bound is left out, and
-a note in the store says of which sites and how many. Whoever stores a batch asks :class:`Finds`, inside the
-transaction. Sources that somebody added are not counted.
+A sitemap index names others, each of which may be an index, and a list that is followed names pages: without a bound
+one site could fill the catalogue. Sources found count per site (the registrable domain, `Source.found_on`) and in all;
+what is over either bound is left out, and a note in the store says of which sites and how many. Whoever stores a batch
+asks :class:`Finds`, inside the transaction. Sources that somebody added are not counted.
 """
 
 from __future__ import annotations

@@ -80,7 +80,8 @@ class Source(msgspec.Struct, kw_only=True):
         wanted: when its owner last asked for a crawl at once, Unix seconds; 0 for never
         memo: what a fetcher of one's own (kind "key") wants to remember about it, in its own words
         options: what else its owner said of it
-        found_on: the site (registrable domain) in whose sitemap index it was found; empty if somebody added it
+        found_on: its site (registrable domain) if it was found in a list (an index, or one that is followed); empty if
+            somebody added it
         revision: grows with every edit of the catalogue, so that a running crawler finds what changed
     """
 
@@ -120,7 +121,7 @@ class Progress(msgspec.Struct, kw_only=True):
         held_cause, held_under: the same in a word, and a fingerprint of the settings that rests on (`hold_causes`)
         etag, modified: what the server said, for conditional requests
         digest: of a page
-        listing: the items listed last time, eight bytes each (`item_key`)
+        listing: the items listed last time, eight bytes each (`item_key`); of a page, the watched pages that it linked
         moved_to, moved_seen: where permanent redirects point, and how often in a row
         value, value_sd, rate, rate_sd: beliefs in interest and per second, importance not included; NaN before any
         due: when its index meets the price, Unix seconds; inf for never at this price
@@ -398,7 +399,8 @@ class VisitUpdate(msgspec.Struct, kw_only=True):
     source: Source | None = None
     """The catalogue's line where the crawl changes it: kind detected, title, moved, retired, note."""
     children: list[Source] = []
-    """Sources it led to: the sitemaps of an index. Those that would be over a bound of the batch are left out."""
+    """Sources it led to: the sitemaps of an index, the pages of a list that is followed. Those that would be over a
+    bound of the batch are left out."""
     events: list[Event] = []
 
 

@@ -46,6 +46,7 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     interval: float | None = None
     active_hours: tuple[str, ...] = ()
     notify: bool = True
+    follow: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Defaults:
             interval=own.interval or _time("interval", tagged),
             active_hours=said("active_hours") or (),
             notify=_unless_said(said("notify"), True),
+            follow=_unless_said(said("follow"), False),
         )
 
 

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from recrawl import __version__
+from recrawl.crawl.explaining.list_words import verdict
 from recrawl.crawl.reading.plain_text import told, visible
 from recrawl.errors import StoreError
 from recrawl.web import formatting
@@ -70,7 +71,12 @@ def environment() -> Environment:
     ):
         made.filters[name] = getattr(formatting, name)
     made.filters.update(
-        distance=formatting.distance, ago=formatting.ago, visible=visible, told=told, visible_lines=_visible_lines
+        distance=formatting.distance,
+        ago=formatting.ago,
+        visible=visible,
+        told=told,
+        visible_lines=_visible_lines,
+        verdict=verdict,
     )
     made.globals.update(version=__version__, crawl_legend=legend())
     return made

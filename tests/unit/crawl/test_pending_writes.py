@@ -22,9 +22,16 @@ class Deciding:
         self.policy = SimpleNamespace(price=0.25)
         self.memory = SimpleNamespace(shared=lambda: b"learned")
         self.added: list[tuple[list[int], list[int]]] = []
+        self.named: list[int] = []
 
     def add_schedules(self, numbers: list[int], updates: list[VisitUpdate]) -> None:
         self.added.append((list(numbers), [update.crawl.source for update in updates]))
+
+    def named_anew(self, visited: list[int]) -> list[int]:
+        return [number for number in self.named if number not in visited]
+
+    def scheduled(self, numbers: list[int]) -> list[Progress]:
+        return [Progress(source=number) for number in numbers]
 
 
 @pytest.fixture
@@ -52,6 +59,12 @@ def test_schedules_are_added_once_when_it_is_taken(pending: PendingWrites, decid
     assert [each.crawl.source for each in pending.take(NOW + 2.0).updates] == [1, 2, 3]
     assert deciding.added == [([7, 8], [1, 2]), ([9], [3])]
     assert (len(pending), pending.since) == (0, NOW + 2.0)
+
+
+def test_sources_that_a_list_named_are_written_with_it(pending: PendingWrites, deciding: Deciding) -> None:
+    deciding.named = [7, 8]
+    pending.report(7, update(1), NOW, 1.0)
+    assert [each.source for each in pending.take(NOW + 1.0).progress] == [8], "the other has an update of its own"
 
 
 def test_a_hold_that_is_lifted_replaces_what_was_reported_before(pending: PendingWrites) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.config import HintSwitches
+from recrawl.config import HintSwitches, SourceOptions
 from recrawl.crawl.explaining.why_nothing import WAYS_OUT, RunState, why_nothing
 from recrawl.crawl.fetching.fetcher import FetchResult
 from recrawl.crawl.fetching.transport import Response
@@ -248,6 +248,42 @@ def test_headers_do_not_go_to_sitemaps_of_another_origin():
     found = Findings(kind="sitemap", children=("https://a.example/1.xml", "http://a.example/2.xml"))
     own, foreign = outcome_of(visit(found, source=source), RULES).children
     assert (own.headers, foreign.headers) == ({"Authorization": "secret"}, {})
+
+
+def test_a_list_that_is_followed_leads_to_its_pages_on_its_terms():
+    options = SourceOptions(follow=True, robots=False)
+    source = Source(id=7, url="https://a.example/map.xml", kind="sitemap", options=options, select="main", wanted=NOW)
+    found = Findings(kind="sitemap", items=tuple(FoundItem(key=k, link=f"https://a.example/{k}") for k in "12"))
+    one, two = outcome_of(visit(found, source=source), RULES).children
+    assert (one.url, two.url, one.kind, one.found_on) == (
+        "https://a.example/1", "https://a.example/2", "page", "a.example",
+    )  # fmt: skip
+    assert (one.options, one.select, one.wanted) == (SourceOptions(robots=False), "main", 0.0)
+    tagged = msgspec.structs.replace(source, tags=("t",))
+    assert outcome_of(visit(found, source=tagged), RULES).children[0].options.follow is False
+    assert (
+        outcome_of(visit(found, source=msgspec.structs.replace(source, options=SourceOptions())), RULES).children == []
+    )
+
+
+def test_a_followed_page_leads_to_pages_of_its_own_host_and_its_selector_is_not_theirs():
+    source = Source(
+        id=7, url="https://a.example/feed", kind="page", options=SourceOptions(follow=True), select="ul.news"
+    )
+    found = Findings(kind="page", digest="1", links=("https://a.example/1", "https://b.example/2"))
+    (child,) = outcome_of(visit(found, source=source), RULES).children
+    assert (child.url, child.select) == ("https://a.example/1", "")
+
+
+def test_what_a_document_says_of_others_is_told():
+    items = (FoundItem(key="1", link="https://a.example/1", modified=NOW - 5.0), FoundItem(key="2", link="x"))
+    said = outcome_of(visit(Findings(kind="feed", items=items)), RULES).said
+    assert (said.urls, said.lastmod[0], math.isnan(said.lastmod[1]), said.by_order) == (
+        ["https://a.example/1", "x"], NOW - 5.0, True, False,
+    )  # fmt: skip
+    page = outcome_of(visit(Findings(kind="page", digest="1", links=("https://a.example/1",))), RULES).said
+    assert (page.urls, page.by_order) == (("https://a.example/1",), True)
+    assert outcome_of(visit(status=304, progress=visited()), RULES).said is None
 
 
 def test_what_the_publisher_asked_for_outlasts_an_unchanged_answer():

@@ -20,6 +20,7 @@ import msgspec
 
 from recrawl.config import Config, QuietHours, active_from, quiet_until
 from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
+from recrawl.crawl.explaining.list_words import AsList, NamedBy
 from recrawl.crawl.explaining.pace import arrivals_per_s, first_wait, pace_in_words, stated_pace
 from recrawl.crawl.explaining.ranking import UNPRICED, Rank
 from recrawl.crawl.own_holds import OwnHold, due_at, own_hold
@@ -122,6 +123,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         worth_at: when the index meets the price; `floor_at` when the maximum age is reached; Unix seconds
         due: when it will be fetched, Unix seconds; inf for never
         held_back: what keeps it, the longest first
+        as_list: what it is as a list, if it names watched pages; `named_by` what lists say of it, if any names it
         why: all of it in one sentence
         hub: who tells of its changes, in words; empty for nobody
     """
@@ -162,6 +164,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     floor_at: float
     due: float
     held_back: list[Obstacle] = []
+    as_list: AsList | None = None
+    named_by: NamedBy | None = None
     crawls: list[Crawl] = []
     hub: str = ""
 

@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.policies.contract import Beliefs, Reason
+from recrawl.learning.list_reports import Heard
+from recrawl.policies.contract import Beliefs, Listening, Reason
 from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.store.records import Progress
 from recrawl.units import DAY_S, show_duration
@@ -123,6 +124,19 @@ class Ranking:
     def curve(self, source: int, times: FloatArray) -> FloatArray:
         """The index of a source at times from its last crawl on, if it is not crawled meanwhile."""
         return self._index(np.full(len(times), self.numbers[source], np.int64), times)
+
+    def heard(self, source: int, now: float) -> Heard | None:
+        """What lists and pushes have said of a source; None if nobody names it, or nobody listens."""
+        policy = self.policy
+        if not isinstance(policy, Listening) or source not in self.numbers:
+            return None
+        if not any(each.pages for each in policy.lists(now)):
+            return None
+        return policy.heard(np.array([self.numbers[source]]))[0]
+
+    def source_of(self, number: int) -> int | None:
+        """The store's id of a source, by the policy's number; None for one that is not known."""
+        return next((source for source, each in self.numbers.items() if each == number), None) if number >= 0 else None
 
     def _index(self, ids: IntArray, times: FloatArray) -> FloatArray:
         """Of each source at a time of its own."""

@@ -199,6 +199,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         base if link_of is None else _base(link_of, base),
         now,
         own[_OTHER_ID],
+        own[_UPDATED],
     )
 
 
@@ -287,7 +288,8 @@ def _by_feedparser(body: bytes, url: str, now: float) -> Findings:
 def _item_of_feedparser(entry: dict[str, Any], url: str, now: float) -> FoundItem:
     """As a plain dictionary: feedparser's own would give `published` for `updated`, with a warning."""
     date = entry.get("published") or entry.get("created") or entry.get("updated")
-    return make_item(entry.get("id"), entry.get("title"), _link_of(entry), entry.get("summary"), date, url, now)
+    title, summary, updated = entry.get("title"), entry.get("summary"), entry.get("updated")
+    return make_item(entry.get("id"), title, _link_of(entry), summary, date, url, now, updated=updated)
 
 
 def _link_of(entry: dict[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
         key: what makes it the same item next time: its id, else its link, else a digest of title and summary
         published: Unix seconds as the publisher says, never after the fetch; None if it does not say
+        modified: when the document it links was last modified, as the publisher says; None if it does not say
         formerly: the key it had by rules that are no longer followed, where that was another; it may be stored by it
     """
 
@@ -26,6 +27,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     link: str = ""
     summary: str = ""
     published: float | None = None
+    modified: float | None = None
     formerly: str = ""
 
 
@@ -47,6 +49,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         digest: of a page: what is compared from visit to visit
         children: of a sitemap index: the sitemaps it lists, by the protocol's cross-host rule
         advertises: feeds an HTML page names in its head
+        links: of a page: where it leads, in document order, each address once
         remark: something the owner should know ("cut off after 50 000 entries"), or nothing
         parts: of a page, where asked for: all its lines, those that do not count included
         stay_away_s: the publisher asks not to be read again within so many seconds (ttl, Cache-Control, Expires)
@@ -64,6 +67,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     children: tuple[str, ...] = ()
     advertises: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
     remark: str = ""
     parts: tuple[tuple[Part, ...], ...] = ()
     stay_away_s: float | None = None

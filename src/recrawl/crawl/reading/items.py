@@ -66,17 +66,19 @@ LATE_S = 2 * DAY_S
 
 def make_item(
     identity: str | None, title: str | None, link: str | None, summary: str | None, date: str | None, base: str,
-    now: float, formerly: str | None = None,
+    now: float, formerly: str | None = None, updated: str | None = None,
 ) -> FoundItem:  # fmt: skip
     """One item from what the publisher wrote: cleaned, bounded, its link absolute, its date not after `now`.
 
     Parameters
         formerly: an id it was known by under older rules
+        updated: the publisher's date of its latest change
     """
     title = clean(title, TITLE_CHARACTERS) if title else ""
     summary = clean(summary, SUMMARY_CHARACTERS) if summary else ""
     link = (urls.link(base, link) or "") if link else ""
-    published = dates.parse(date) if date else None
+    published = _not_after(now, dates.parse(date)) if date else None
+    modified = _not_after(now, dates.parse(updated)) if updated and updated != date else None
     own = identity.strip() if identity else ""
     key = key_of(own, link if own else urls.without_tracking(link), title, summary)
     before = formerly or ("" if own else link.partition("#")[0])
@@ -87,9 +89,14 @@ def make_item(
         title=title,
         link=link,
         summary=summary,
-        published=published if published is None or published <= now else now,
+        published=published,
+        modified=published if modified is None else modified,
         formerly="" if before == key else before,
     )
+
+
+def _not_after(now: float, moment: float | None) -> float | None:
+    return moment if moment is None or moment <= now else now
 
 
 def address(identity: str | None) -> str | None:

@@ -41,6 +41,7 @@ def read_json_feed(body: bytes, url: str, now: float) -> Findings:
                 _text(entry.get("date_published")) or _text(entry.get("date_modified")),
                 url,
                 now,
+                updated=_text(entry.get("date_modified")),
             )
             for entry in entries[:MOST_ENTRIES]
         ),

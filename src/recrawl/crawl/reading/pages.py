@@ -17,6 +17,7 @@ from recrawl.crawl.reading.digests import digest_of, relation
 from recrawl.crawl.reading.findings import Findings, UnreadableError
 from recrawl.crawl.reading.main_text import Text, main_text, picked_text
 from recrawl.crawl.reading.noise import without_noise
+from recrawl.crawl.reading.page_links import links_of
 from recrawl.crawl.reading.page_selection import WhatCounts, compiled
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean, visible
 from recrawl.crawl.reading.preview_parts import parts_of
@@ -63,6 +64,7 @@ def read_page(
         text=bounded("\n".join(text.lines), keep_text),
         digest=_digest(text, counts, now, body if raw is None else raw),
         advertises=advertised(root, url),
+        links=links_of(root, url, picked_elements(root, counts.select) if counts.select else [root], set(ignored)),
         remark=_remark(body) or (remark if counts.digest == "text" else ""),
         parts=parts,
         **hub_links.of_links(root.iterfind("head/link"), url)._asdict(),

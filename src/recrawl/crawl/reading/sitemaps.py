@@ -4,7 +4,8 @@ What counts as an item. A sitemap's news are URLs newly listed and URLs newly mo
 lastmod*: when lastmod moves, the item is new. Two exceptions keep this honest. An article of a news sitemap is known by
 its URL alone, because it is dated by its publication. And a lastmod shared by more than half of a list of ten or more
 is the stamp of whoever generated the list, not of a change; such URLs are known by themselves alone. With the switch
-`lastmod` off, all are.
+`lastmod` off, all are. What is said of watched pages (`modified`) is told as it stands, stamps included: how far it is
+believed is learned.
 
 Cross-host rule. A sitemap speaks for its own host only: URLs elsewhere are dropped and counted. http and https on their
 default ports count as one site, since most hosts moved from one to the other and left their lists behind. The
@@ -96,7 +97,7 @@ def read_text_sitemap(body: bytes, url: str) -> Findings:
             if found.listed or found.elsewhere:
                 continue
             raise UnreadableError("not a sitemap: neither XML nor one URL per line")
-        _list(found, urls.join(url, text), "", "", None)
+        _list(found, urls.join(url, text), "", "", None, None)
         if len(found.listed) >= MOST_URLS:
             found.cut = True
             break
@@ -144,17 +145,26 @@ def _take(element: Any, url: str, now: float, switches: HintSwitches, found: _Li
         elif target:
             found.elsewhere += 1
         return
-    stamp = (lastmod or "").strip()[:40] if switches.lastmod and published is None else ""
-    moment = dates.parse(published or stamp)
-    _list(found, target, stamp, title or "", None if moment is None else min(moment, now))
+    said = (lastmod or "").strip()[:40]
+    stamp = said if switches.lastmod and published is None else ""
+    modified = _not_after(now, dates.parse(said)) if said else None
+    moment = modified if published is None and stamp else _not_after(now, dates.parse(published or ""))
+    _list(found, target, stamp, title or "", moment, moment if modified is None else modified)
 
 
-def _list(found: _Listed, target: str | None, stamp: str, title: str, moment: float | None) -> None:
+def _not_after(now: float, moment: float | None) -> float | None:
+    return moment if moment is None or moment <= now else now
+
+
+def _list(
+    found: _Listed, target: str | None, stamp: str, title: str, moment: float | None, modified: float | None
+) -> None:
     if target is None or not target.startswith(found.own):
         found.elsewhere += bool(target)
         return
     cleaned = clean(title, TITLE_CHARACTERS) if title else ""
-    found.listed.append(FoundItem(key=key_of(target, "", "", ""), title=cleaned, link=target, published=moment))
+    key = key_of(target, "", "", "")
+    found.listed.append(FoundItem(key=key, title=cleaned, link=target, published=moment, modified=modified))
     found.stamps.append(stamp)
 
 
@@ -178,7 +188,7 @@ def _items(found: _Listed, switches: HintSwitches) -> tuple[FoundItem, ...]:
     stamps = {stamp for stamp, count in counts.items() if not stamp or (count > half and count >= STAMP_LEAST)}
     return once(
         item if stamp in stamps else FoundItem(key=f"{item.key} {stamp}", title=item.title, link=item.link,
-                                               published=item.published)
+                                               published=item.published, modified=item.modified)
         for item, stamp in zip(found.listed, found.stamps, strict=True)
     )  # fmt: skip
 

@@ -84,6 +84,7 @@ class SourceTerms(Record):
     interval: Span | None = None
     active_hours: Several | None = None
     notify: bool | None = None
+    follow: bool | None = None
 
     def said(self) -> dict[str, Any]:
         """What was given."""
@@ -254,6 +255,36 @@ class HeldOut(Record):
     reason: str
 
 
+class AsListOut(Record):
+    """What a source is as a list of watched pages: how far what it says is believed, and what a fetch would bring."""
+
+    trust: float | None
+    right: float | None
+    tells: float | None
+    pages: int
+    dated: int
+    signals: float | None
+    waiting: int
+    judged_by: float | None
+    news: float | None
+    worth: float | None
+    words: str
+
+
+class NamedByOut(Record):
+    """What lists and pushes have said of a source; `source` is null for the pushes of its site."""
+
+    source: int | None
+    name: str
+    stated: float | None
+    signalled: float | None
+    signals: int
+    chance: float | None
+    told: float | None
+    right: float | None
+    words: str
+
+
 class ExplanationOut(Record):
     """Why a source is fetched when it is."""
 
@@ -283,13 +314,17 @@ class ExplanationOut(Record):
     clicks: int
     form: str
     reasons: dict[str, float | None]
+    as_list: AsListOut | None = None
+    named_by: NamedByOut | None = None
 
     @classmethod
     def of(cls, found: Explanation, clicks: int) -> Self:
         """An explanation as JSON."""
         held = [HeldOut.from_records(each) for each in found.held_back]
         reasons = {name: finite(number) for name, number in found.reasons.items()}
-        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons)
+        itself = None if found.as_list is None else AsListOut.from_records(found.as_list)
+        by = None if found.named_by is None else NamedByOut.from_records(found.named_by)
+        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons, as_list=itself, named_by=by)
 
 
 class ProspectOut(Record):

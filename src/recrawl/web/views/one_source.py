@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
+from recrawl.crawl.fetching.politeness import site_of
+from recrawl.crawl.list_notes import NotedList
 from recrawl.crawl_state import SourceStatus, health
 from recrawl.records import FloatArray
 from recrawl.store.records import ClickTotals, Crawl, Version
@@ -13,7 +14,7 @@ from recrawl.web.context import Context
 from recrawl.web.views.click_effect import effect
 from recrawl.web.views.latest import FoundLine, Wanted, latest
 
-CRAWLS, ITEMS, VERSIONS = 200, 20, 10
+CRAWLS, ITEMS, VERSIONS, LISTS = 200, 20, 10, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class OneSource(SourceStatus):
 
     index: Callable[[FloatArray], FloatArray]
     """What a fetch is worth at times from the last crawl on."""
+    lists: list[NotedList]
+    """The lists of its site."""
     crawls: list[Crawl]
     entries: list[FoundLine]
     versions: list[Version]
@@ -44,7 +47,8 @@ def one_source(context: Context, id: int) -> OneSource | None:
         source=source,
         progress=progress,
         found=found,
-        index=partial(at.ranking([source], [progress], now).curve, id),
+        index=at.curve(source, progress, now),
+        lists=at.lists_of(site_of(source.url))[:LISTS],
         health=health(source, progress, now),
         crawls=crawls,
         entries=latest(context, Wanted(source=id, order="found", limit=ITEMS)).entries,
