@@ -26,11 +26,11 @@ from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.holds import Holds
 from recrawl.crawl.hosts import Hosts
 from recrawl.crawl.named_sources import NamedSources
+from recrawl.crawl.observations import teach
 from recrawl.crawl.own_holds import due_at
 from recrawl.crawl.owner_schedules import OwnerSchedules
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.signals import Told, outlived
-from recrawl.crawl.teaching import teach
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
 from recrawl.learning.readership import Clicked

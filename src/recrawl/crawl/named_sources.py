@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.reading.items import NO_DATE
 from recrawl.crawl.roster import Roster
-from recrawl.crawl.said import Said
 from recrawl.crawl.urls import without_tracking
 from recrawl.crawl.visits import VisitOutcome
 from recrawl.records import Listed
@@ -50,37 +50,37 @@ class NamedSources:
         """What visits to lists showed, by their numbers; the order of a page goes into its progress."""
         out: dict[int, Listed] = {}
         for number, outcome in zip(numbers, outcomes, strict=True):
-            said, at, progress = outcome.said, outcome.crawl.at, outcome.progress
-            if said is None or number not in self.roster:
+            mentions, at, progress = outcome.mentions, outcome.crawl.at, outcome.progress
+            if mentions is None or number not in self.roster:
                 continue
-            if said.by_order:
-                entry, progress.listing = self.heard_in_order(number, said, at, progress.listing)
+            if mentions.by_order:
+                entry, progress.listing = self.heard_in_order(number, mentions, at, progress.listing)
             else:
-                entry = self.heard(number, said, at)
+                entry = self.heard(number, mentions, at)
             if entry is not None:
                 out[number] = entry
         return out
 
-    def heard(self, number: int, said: Said, at: float) -> Listed | None:
+    def heard(self, number: int, mentions: Mentions, at: float) -> Listed | None:
         """What a document says of known sources; None if it is no list, or is none so far.
 
         Parameters
             number: of the source it was found at
             at: when it was visited
         """
-        ids, lastmod = self._known(number, said, at)
+        ids, lastmod = self._known(number, mentions, at)
         if number not in self._lists and not len(ids):
             return None
         self._lists.add(number)
         return ids, lastmod
 
-    def heard_in_order(self, number: int, said: Said, at: float, order: bytes) -> tuple[Listed | None, bytes]:
+    def heard_in_order(self, number: int, mentions: Mentions, at: float, order: bytes) -> tuple[Listed | None, bytes]:
         """What a page says by its order, and that order, to be remembered.
 
         Parameters
             order: what was remembered at its last visit
         """
-        known = [found for url in said.urls if (found := self.roster.urls.get(url)) is not None and found != number]
+        known = [found for url in mentions.urls if (found := self.roster.urls.get(url)) is not None and found != number]
         pages = known[:MOST_REMEMBERED]
         keys = [item_key(self.roster.url(page)) for page in pages]
         news = self._news(number, pages, keys, keys_in(order))
@@ -95,16 +95,16 @@ class NamedSources:
         self._lists.discard(number)
         self._listings.discard(number)
 
-    def _known(self, number: int, said: Said, at: float) -> Listed:
+    def _known(self, number: int, mentions: Mentions, at: float) -> Listed:
         """Those of the catalogue, each once, with the latest time said of it."""
         find, none = self.roster.urls.get, _NOBODY
-        places = np.array([find(url, none) for url in said.urls], np.int64)
+        places = np.array([find(url, none) for url in mentions.urls], np.int64)
         for k in np.flatnonzero(places == none).tolist():
-            url = said.urls[k]
+            url = mentions.urls[k]
             if "#" in url or "?" in url:
                 places[k] = find(without_tracking(url.partition("#")[0]), none)
         here = (places != none) & (places != number)
-        stated = said.lastmod[here]
+        stated = mentions.lastmod[here]
         stated = np.where((stated >= NO_DATE[0]) & (stated < NO_DATE[1]), np.nan, np.minimum(stated, at))
         ids, place = np.unique(places[here], return_inverse=True)
         lastmod = np.full(len(ids), np.nan)

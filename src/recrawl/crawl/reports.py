@@ -18,10 +18,10 @@ from recrawl.crawl import hold_causes
 from recrawl.crawl.events import source_event
 from recrawl.crawl.failures import back_off_until
 from recrawl.crawl.fetching.transport import usable_validator
+from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.own_holds import own_hold
 from recrawl.crawl.reading.digests import relation
 from recrawl.crawl.reading.items import believed, telling
-from recrawl.crawl.said import Said
 from recrawl.crawl.visits import CrawlRules, Intent, VisitOutcome
 from recrawl.errors import ParameterError
 from recrawl.learning.censoring import missed_items
@@ -212,7 +212,7 @@ def outcome_of_report(intent: Intent, report: Report, now: float, rules: CrawlRu
         published=news.dated,
         new=news.blind + news.missed if news.items else 0,
         changed=news.changed,
-        said=None if names is None else Said.of([key for key, _ in names], [at for _, at in names]),
+        mentions=None if names is None else Mentions.of([key for key, _ in names], [at for _, at in names]),
         hold_until=own_hold(now, rules.min_interval_s, intent.options.interval, asked_until).until,
     )
 

@@ -15,6 +15,7 @@ from recrawl.crawl.events import change_event, item_event, source_event
 from recrawl.crawl.failures import FAILING, failed, gone, hold
 from recrawl.crawl.fetching.politeness import site_of
 from recrawl.crawl.fetching.transport import usable_validator
+from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.own_holds import own_hold
 from recrawl.crawl.page_changes import judged
 from recrawl.crawl.reading.diffs import added_lines
@@ -22,7 +23,6 @@ from recrawl.crawl.reading.digests import name_of
 from recrawl.crawl.reading.findings import Findings, FoundItem
 from recrawl.crawl.reading.items import RENAMED_NOTE, oldest_first, telling, with_believed_dates
 from recrawl.crawl.reading.publisher_hints import earliest, headers_in_words, in_words, of_headers, says_how_fresh
-from recrawl.crawl.said import Said
 from recrawl.crawl.urls import origin
 from recrawl.crawl.visits import CrawlRules, Visit, VisitOutcome
 from recrawl.learning.censoring import missed_items
@@ -107,7 +107,7 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         events=events,
         published=dated,
         new=undated + missed,
-        said=Said.of([item.link for item in findings.items], [item.modified for item in findings.items]),
+        mentions=Mentions.of([item.link for item in findings.items], [item.modified for item in findings.items]),
     )
     return _completed(found_out, visit, rules, source)
 
@@ -146,7 +146,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     crawl = visit.crawl(outcome, new=int(changed), captured=captured)
     found_out = VisitOutcome(
         kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed,
-        said=Said.of_page(findings.links),
+        mentions=Mentions.of_page(findings.links),
     )  # fmt: skip
     return _completed(found_out, visit, rules, source)
 

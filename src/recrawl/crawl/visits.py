@@ -14,9 +14,9 @@ import msgspec
 
 from recrawl.config import Discovery, HintSwitches
 from recrawl.crawl.hold_causes import Causes
+from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.page_selection import WhatCounts
-from recrawl.crawl.said import Said
 from recrawl.kernels.worth import mean_remaining, remaining
 from recrawl.store.records import Crawl, Outcome, Progress, Source, VisitUpdate
 from recrawl.store.source_terms import Defaults, EffectiveOptions
@@ -160,6 +160,6 @@ class VisitOutcome(VisitUpdate, kw_only=True):
     published: list[float] = msgspec.field(default_factory=list)
     new: int = 0
     changed: bool = False
-    said: Said | None = None
+    mentions: Mentions | None = None
     hold_until: float = 0.0
     taken: bool = False

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.named_sources import MOST_LISTINGS, MOST_REMEMBERED, NamedSources, moved_up
 from recrawl.crawl.roster import Roster
-from recrawl.crawl.said import Said
 from recrawl.store.records import Progress, Source, keys_in
 
 NOW = 1_750_000_000.0
@@ -35,7 +35,7 @@ def visited(roster: Roster, number: int, at: float) -> None:
 def test_known_sources_are_told_with_the_latest_time_said_of_each() -> None:
     lists = NamedSources(roster_of("/list", "/1", "/2", "/3"))
     urls = [f"{SITE}/{path}" for path in ("2", "1", "nobody", "2", "list", "3")]
-    heard = lists.heard(0, Said.of(urls, [5e8, None, 7e8, 6e8, 9e8, NOW + 1e7]), NOW)
+    heard = lists.heard(0, Mentions.of(urls, [5e8, None, 7e8, 6e8, 9e8, NOW + 1e7]), NOW)
     assert heard is not None
     ids, lastmod = heard
     assert ids.tolist() == [1, 2, 3]
@@ -45,26 +45,26 @@ def test_known_sources_are_told_with_the_latest_time_said_of_each() -> None:
 
 def test_links_of_feeds_are_found_without_fragment_and_tracking() -> None:
     lists = NamedSources(roster_of("/feed", "/1", "/2?x=1"))
-    heard = lists.heard(0, Said.of([f"{SITE}/1?utm_source=rss#comments", f"{SITE}/2?x=1#top"], [1e9, 1e9]), NOW)
+    heard = lists.heard(0, Mentions.of([f"{SITE}/1?utm_source=rss#comments", f"{SITE}/2?x=1#top"], [1e9, 1e9]), NOW)
     assert heard is not None
     assert heard[0].tolist() == [1, 2]
 
 
 def test_a_time_in_1970_is_none() -> None:
-    heard = NamedSources(roster_of("/list", "/1")).heard(0, Said.of([f"{SITE}/1"], [0.0]), NOW)
+    heard = NamedSources(roster_of("/list", "/1")).heard(0, Mentions.of([f"{SITE}/1"], [0.0]), NOW)
     assert heard is not None
     assert np.isnan(heard[1]).all()
 
 
 def test_what_names_nobody_is_no_list_until_it_did() -> None:
     lists = NamedSources(roster_of("/list", "/1"))
-    assert lists.heard(0, Said.of(["https://b.example/"], [NOW]), NOW) is None
-    assert lists.heard(0, Said.of([f"{SITE}/1"], [NOW]), NOW) is not None
-    emptied = lists.heard(0, Said.of([], []), NOW)
+    assert lists.heard(0, Mentions.of(["https://b.example/"], [NOW]), NOW) is None
+    assert lists.heard(0, Mentions.of([f"{SITE}/1"], [NOW]), NOW) is not None
+    emptied = lists.heard(0, Mentions.of([], []), NOW)
     assert emptied is not None
     assert len(emptied[0]) == 0
     lists.forget(0)
-    assert lists.heard(0, Said.of([], []), NOW) is None
+    assert lists.heard(0, Mentions.of([], []), NOW) is None
 
 
 # -- pages that say it by their order
@@ -72,7 +72,7 @@ def test_what_names_nobody_is_no_list_until_it_did() -> None:
 
 def read(lists: NamedSources, order: bytes, *paths: str) -> tuple[set[str], bytes]:
     """What a visit to the front page says has changed, and the order to be remembered."""
-    heard, order = lists.heard_in_order(0, Said.of_page([SITE + path for path in paths]), NOW, order)
+    heard, order = lists.heard_in_order(0, Mentions.of_page([SITE + path for path in paths]), NOW, order)
     if heard is None:
         return set(), order
     changed = {lists.roster.url(page) for page, at in zip(*(each.tolist() for each in heard), strict=True) if at == NOW}
@@ -104,11 +104,11 @@ def test_a_page_that_came_into_the_catalogue_meanwhile_is_no_new_link(front: Nam
 
 
 def test_a_page_is_no_list_before_its_order_tells_anything(front: NamedSources) -> None:
-    said = Said.of_page([f"{SITE}/1", f"{SITE}/2"])
+    said = Mentions.of_page([f"{SITE}/1", f"{SITE}/2"])
     heard, order = front.heard_in_order(0, said, NOW, b"")
     assert heard is None
     assert front.heard_in_order(0, said, NOW, order)[0] is None
-    assert front.heard_in_order(0, Said.of_page(said.urls[::-1]), NOW, order)[0] is not None
+    assert front.heard_in_order(0, Mentions.of_page(said.urls[::-1]), NOW, order)[0] is not None
     assert front.heard_in_order(0, said, NOW, order)[0] is not None, "from then on"
 
 
@@ -126,8 +126,8 @@ def test_only_so_many_pages_are_lists() -> None:
     urls = [f"{SITE}/{MOST_LISTINGS}", f"{SITE}/{MOST_LISTINGS + 1}"]
     told = 0
     for number in range(MOST_LISTINGS + 1):
-        _, order = lists.heard_in_order(number, Said.of_page(urls), NOW, b"")
-        told += lists.heard_in_order(number, Said.of_page(urls[::-1]), NOW, order)[0] is not None
+        _, order = lists.heard_in_order(number, Mentions.of_page(urls), NOW, b"")
+        told += lists.heard_in_order(number, Mentions.of_page(urls[::-1]), NOW, order)[0] is not None
     assert told <= MOST_LISTINGS
 
 

@@ -277,13 +277,13 @@ def test_a_followed_page_leads_to_pages_of_its_own_host_and_its_selector_is_not_
 
 def test_what_a_document_says_of_others_is_told():
     items = (FoundItem(key="1", link="https://a.example/1", modified=NOW - 5.0), FoundItem(key="2", link="x"))
-    said = outcome_of(visit(Findings(kind="feed", items=items)), RULES).said
+    said = outcome_of(visit(Findings(kind="feed", items=items)), RULES).mentions
     assert (said.urls, said.lastmod[0], math.isnan(said.lastmod[1]), said.by_order) == (
         ["https://a.example/1", "x"], NOW - 5.0, True, False,
     )  # fmt: skip
-    page = outcome_of(visit(Findings(kind="page", digest="1", links=("https://a.example/1",))), RULES).said
+    page = outcome_of(visit(Findings(kind="page", digest="1", links=("https://a.example/1",))), RULES).mentions
     assert (page.urls, page.by_order) == (("https://a.example/1",), True)
-    assert outcome_of(visit(status=304, progress=visited()), RULES).said is None
+    assert outcome_of(visit(status=304, progress=visited()), RULES).mentions is None
 
 
 def test_what_the_publisher_asked_for_outlasts_an_unchanged_answer():

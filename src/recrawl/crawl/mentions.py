@@ -11,7 +11,7 @@ from recrawl.records import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Mentions:
     """What one document says of others.
 
     Parameters
@@ -25,11 +25,11 @@ class Said:
     by_order: bool = False
 
     @classmethod
-    def of(cls, urls: Sequence[str], lastmod: Sequence[float | None]) -> Said:
+    def of(cls, urls: Sequence[str], lastmod: Sequence[float | None]) -> Mentions:
         """A list with times; None for those that have none."""
         return cls(urls, np.array(lastmod, np.float64))
 
     @classmethod
-    def of_page(cls, urls: Sequence[str]) -> Said:
+    def of_page(cls, urls: Sequence[str]) -> Mentions:
         """A page that links others."""
         return cls(urls, np.full(len(urls), np.nan), by_order=True)
