@@ -102,12 +102,12 @@ def test_a_forgetful_list_is_trusted_for_what_it_tells_within_600_visits() -> No
 
 
 def test_a_touchy_list_is_known_for_its_false_signals_within_200_visits() -> None:
-    """Of what it says of a page that changes weekly 0.18 is true; 0.09 to 0.27 were believed."""
+    """Of what it says of a page that changes weekly 0.18 is true; 0.04 to 0.24 were believed, 0.10 in the middle."""
     week = 1 / (7 * DAY)
     for seed in SEEDS:
         trust = judged(TOUCHY, 200, seed)
         true, false = trust.recall[0] * week, trust.per_change[0] * week + trust.per_time[0]
-        assert 0.05 < true / (true + false) < 0.35
+        assert 0.02 < true / (true + false) < 0.35
 
 
 def test_signals_of_a_rebuilt_list_mean_next_to_nothing_for_a_slow_page_within_200_visits() -> None:
@@ -126,9 +126,7 @@ def test_a_list_that_says_nothing_is_expected_to_tell_nothing_after_100_visits(l
     assert all(told(judged(law, 100, seed)) < 0.12 for seed in SEEDS)
 
 
-@pytest.mark.parametrize(
-    ("after", "median"), [(NOISE, 165), (SILENT, 143)], ids=["noise", "silence"]
-)
+@pytest.mark.parametrize(("after", "median"), [(NOISE, 165), (SILENT, 143)], ids=["noise", "silence"])
 def test_a_list_that_stops_telling_the_truth_is_found_out(after: Law, median: int) -> None:
     """After 300 visits while it was honest, until it is expected to tell less than a quarter of changes.
 
@@ -139,9 +137,7 @@ def test_a_list_that_stops_telling_the_truth_is_found_out(after: Law, median: in
     assert max(taken) < 400
 
 
-@pytest.mark.parametrize(
-    ("before", "median"), [(NOISE, 180), (SILENT, 250)], ids=["noise", "silence"]
-)
+@pytest.mark.parametrize(("before", "median"), [(NOISE, 180), (SILENT, 250)], ids=["noise", "silence"])
 def test_a_list_that_begins_to_tell_the_truth_is_found_out(before: Law, median: int) -> None:
     """After 300 visits while it told nothing, until it is expected to tell more than half of all changes.
 
@@ -155,10 +151,10 @@ def test_a_list_that_begins_to_tell_the_truth_is_found_out(before: Law, median: 
 def test_a_folder_with_another_law_has_its_own_account_and_the_list_keeps_its_trust() -> None:
     """One page of eight is in a folder that is generated anew each day; 400 visits.
 
-    The folder was judged by itself in 19 of 20 seeds, and then told nothing of slow pages; the list was trusted by more
-    than 0.99 in all.
+    The folder was judged by itself in all of 20 seeds. The list was trusted by more than 0.99, and of its signals about
+    a page that changes weekly 0.75 to 0.97 were believed (all are true), of those in the folder 0.03 to 0.19 (an eighth
+    is). While the list heard of its folder too, it was 0.10 to 0.93 of its own, 0.59 in the middle.
     """
-    apart = 0
     for seed in SEEDS:
         random, trust = np.random.default_rng(seed), ListTrust(2)
         trust.begin_part(1, 0)
@@ -170,12 +166,12 @@ def test_a_folder_with_another_law_has_its_own_account_and_the_list_keeps_its_tr
             np.where(inside, rebuilt.changed, honest.changed),
         )  # fmt: skip
         learn(trust, rate, found, part=np.where(inside, 1, -1))
-        account = trust.judged_by(np.array([0, 0]), np.array([-1, 1]))
-        assert account[0] == 0
-        apart += int(account[1] == 1)
-        assert trust.trust[0] > 0.9
-        assert trust.visits[1] < trust.visits[0]
-    assert apart >= 15
+        assert trust.judged_by(np.array([0, 0]), np.array([-1, 1])).tolist() == [0, 1]
+        assert trust.trust[0] > 0.95
+        true = trust.recall / (7 * DAY)
+        precision = true / (true + trust.per_change / (7 * DAY) + trust.per_time)
+        assert precision[0] > 0.6
+        assert precision[1] < 0.3
 
 
 def test_a_folder_like_the_rest_is_judged_with_it() -> None:
