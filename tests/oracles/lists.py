@@ -26,7 +26,9 @@ class Gaps:
     changed: np.ndarray
 
 
-def gaps(law: Law, change: np.ndarray, covered: np.ndarray, since_read: np.ndarray, random: np.random.Generator) -> Gaps:
+def gaps(
+    law: Law, change: np.ndarray, covered: np.ndarray, since_read: np.ndarray, random: np.random.Generator
+) -> Gaps:
     """Changes of each page, and what its list makes of them, drawn apart."""
     seen, unseen = random.poisson(change * covered), random.poisson(change * since_read)
     told = random.binomial(seen, law.recall)
@@ -85,9 +87,11 @@ class Rings:
         """The list that tells most is listened to, if it tells more by so much."""
         if target not in self.lists:
             return
-        top = max(tells[row] for row in self.lists[target] if row != self.heard[target]) if (
-            len(self.lists[target]) > 1
-        ) else -np.inf
+        top = (
+            max(tells[row] for row in self.lists[target] if row != self.heard[target])
+            if (len(self.lists[target]) > 1)
+            else -np.inf
+        )
         if top > tells[self.heard[target]] + better:
             self.heard[target] = next(
                 row for row in self.lists[target] if tells[row] == top and row != self.heard[target]

@@ -56,9 +56,7 @@ def test_laws_are_laid_out_by_recall_then_false_per_change_then_false_per_time()
     recalls, per_change, per_time = np.array([0.2, 0.9]), np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.5])
     out, weights = np.empty(12), shares(1)
     unchanged_by_list(weights, RATES, 0.1, 0.7, 2, recalls, per_change, per_time, out)
-    expected = [
-        written(weights, 0.1, 0.7, 2, Law(a, b, c)) for a in recalls for b in per_change for c in per_time
-    ]
+    expected = [written(weights, 0.1, 0.7, 2, Law(a, b, c)) for a in recalls for b in per_change for c in per_time]
     np.testing.assert_allclose(out, expected, rtol=1e-9)
 
 
