@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,16 +54,17 @@ def moment_by_moment(law: Law, change: float, covered: float, count: int, random
 
 
 class Rings:
-    """Which lists name each target, in the order in which they did, and the one it listens to."""
+    """Which lists name each target, and the one it listens to; rows of lists, as numbers."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.lists: dict[int, list[int]] = {}
-        self.heard: dict[int, int] = {}
+        self.named: dict[int, list[int]] = {}
+        self.heard: dict[int, int | None] = {}
+        """None for any of them."""
 
     def enter(self, target: int, row: int) -> bool:
         """A list names a target; whether it is heard."""
-        named = self.lists.setdefault(target, [])
+        named = self.named.setdefault(target, [])
         if row not in named and len(named) < self.most:
             named.append(row)
             self.heard.setdefault(target, row)
@@ -70,29 +72,28 @@ class Rings:
 
     def leave(self, target: int) -> None:
         """A target is gone."""
-        self.lists.pop(target, None)
+        self.named.pop(target, None)
         self.heard.pop(target, None)
 
-    def drop(self, row: int) -> None:
-        """A list is gone."""
-        for target, named in list(self.lists.items()):
-            if row in named:
-                named.remove(row)
-                if not named:
-                    self.leave(target)
-                elif self.heard[target] == row:
-                    del self.heard[target]
+    def drop(self, row: int) -> set[int]:
+        """A list is gone; the targets that it named."""
+        touched = {target for target, named in self.named.items() if row in named}
+        for target in touched:
+            self.named[target].remove(row)
+            if not self.named[target]:
+                self.leave(target)
+            elif self.heard[target] == row:
+                self.heard[target] = None
+        return touched
 
-    def elect(self, target: int, tells: dict[int, float], better: float) -> None:
-        """The list that tells most is listened to, if it tells more by so much."""
-        if target not in self.lists:
-            return
-        top = (
-            max(tells[row] for row in self.lists[target] if row != self.heard[target])
-            if (len(self.lists[target]) > 1)
-            else -np.inf
-        )
-        if top > tells[self.heard[target]] + better:
-            self.heard[target] = next(
-                row for row in self.lists[target] if tells[row] == top and row != self.heard[target]
-            )
+    def elect(self, target: int, tells: Callable[[int], float], better: float) -> bool:
+        """The list that tells most is listened to from now on if it tells more by so much; whether it is another."""
+        now = self.heard.get(target)
+        others = [row for row in self.named.get(target, ()) if row != now]
+        if now is None or not others:
+            return False
+        best = max(others, key=tells)
+        if tells(best) <= tells(now) + better:
+            return False
+        self.heard[target] = best
+        return True

@@ -144,15 +144,24 @@ class Lists:
             columns.grow(1)
         return len(self.rows) - 1
 
-    def forget(self, ids: IntArray) -> None:
-        """Some targets are gone."""
-        for target in ids.tolist():
-            row = self.row_of.pop(target, None)
-            if row is not None:
-                self.rows.target[row], self.members[row], self.is_list[target] = -1, np.empty(0, np.int64), False
+    def forget(self, ids: IntArray) -> IntArray:
+        """Some targets are gone; the others of which lists among them spoke, which nobody does any more."""
+        gone = []
+        for target in ids[self.is_list[ids]].tolist():
+            row, self.is_list[target] = self.row_of.pop(target), False
+            if self.rows.target[row] == target:
+                self.rows.target[row], self.rows.split[row], self.members[row] = -1, 0, np.empty(0, np.int64)
+                gone.append(row)
         _, places = self.sources.rings(ids)
         self.batches.leave(self.sources.batch[places].astype(np.int64))
         self.sources.leave(ids)
+        if not gone:
+            return np.empty(0, np.int64)
+        places = self.sources.owned(np.array(gone))
+        self.batches.leave(self.sources.batch[places].astype(np.int64))
+        named = self.sources.drop(places)
+        self.unsaved[named] = True
+        return named
 
     def resume(self, targets: IntArray, kept: npt.NDArray[Any]) -> None:
         """Go on with places of some targets as they were."""

@@ -89,9 +89,12 @@ class Signals:
         found: BoolArray = self.lists.is_list[ids]
         return found
 
-    def forget(self, ids: IntArray) -> None:
-        """Some sources are gone."""
-        self.lists.forget(ids)
+    def forget(self, ids: IntArray) -> IntArray:
+        """Some sources are gone; of which others something else is believed now that lists among them are."""
+        touched = self.lists.forget(ids)
+        self._listen(np.union1d(ids, touched))
+        self._bring_in_line(touched)
+        return touched
 
     def _labels(self, ids: IntArray) -> Sequence[str]:
         return [self._beliefs.label(target) for target in ids.tolist()]

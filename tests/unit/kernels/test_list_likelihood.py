@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from oracles.lists import Law, moment_by_moment
 from recrawl.kernels.list_likelihood import (
     false_share,
     hidden_evidence,
@@ -14,7 +15,6 @@ from recrawl.kernels.list_likelihood import (
     unchanged_by_list,
     unchanged_without,
 )
-from tests.oracles.lists import Law, moment_by_moment
 
 RATES = np.geomspace(0.01, 20.0, 9)
 LAWS = [Law(0.9, 0.0, 0.0), Law(0.6, 0.5, 0.3), Law(0.3, 2.0, 0.0), Law(0.0, 0.0, 1.0), Law(1.0, 0.1, 0.05)]

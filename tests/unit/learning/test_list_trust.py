@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from oracles.lists import Gaps, Law, gaps
 from recrawl.learning.list_trust import MEMORY_VISITS, YEAR, ListTrust
 from recrawl.learning.rates import default_range, rate_grid
-from tests.oracles.lists import Gaps, Law, gaps
 
 DAY = 86400.0
 RATES = rate_grid(default_range(1.7e9))
