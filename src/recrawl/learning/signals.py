@@ -37,6 +37,8 @@ KEPT_DAYS, AT_A_TIME = 0.5, 2048
 """So often the beliefs of all pages of a list are brought in line with it, so many pages at a time."""
 FIRST_COPY_DAYS = 30.0
 """How long the first copy of a page is taken to be kept."""
+MOMENTS, NEAR, FOREVER = 40, 1e-4, 1e300
+"""When a signalled source meets a price is found in so many steps, or up to this share of the time it takes."""
 
 
 class Signals:
@@ -204,17 +206,42 @@ class Signals:
             index[lists] = own + self.worth.index(ids[lists], now[lists])
 
     def levels(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
-        """What is left of a level for the index without signals, whose part never grows.
-
-        As of `now`, or with -inf as of when the signals came.
-        """
+        """What is left of a level for the index without signals, whose part never grows after `now`."""
         out, waiting = np.full(len(ids), level), self._waiting(ids)
         if len(waiting):
-            some = ids[waiting]
-            when = np.maximum(self.lists.sources.signalled[self.lists.sources.places(some)], since[waiting])
-            out[waiting] -= self._extra(some, since[waiting], np.maximum(when, now))
+            out[waiting] -= self._extra(ids[waiting], since[waiting], np.maximum(self._came(ids, since)[waiting], now))
         out[self._lists_among(ids)] *= 0.5
         return np.maximum(out, 0.0)
+
+    def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+        """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
+        levels = np.full(len(ids), level)
+        levels[self._lists_among(ids)] *= 0.5
+        out, waiting = self._beliefs.meets_alone(ids, since, levels, latest), self._waiting(ids)
+        if len(waiting):
+            some = ids[waiting], since[waiting], levels[waiting], latest[waiting]
+            out[waiting] = np.minimum(out[waiting], self._meets_signalled(*some))
+        return np.minimum(self.wakes(out, ids, since, level), latest)
+
+    def _meets_signalled(self, ids: IntArray, since: FloatArray, levels: FloatArray, latest: FloatArray) -> FloatArray:
+        """The same of sources that wait, from when they were signalled on.
+
+        What signals add at a moment is at least what they add later: so whatever is left of the level then is met no
+        later than the level, and from there the next moment is found.
+        """
+        came = when = self._came(ids, since)
+        for _ in range(MOMENTS):
+            left = np.maximum(levels - self._extra(ids, since, np.minimum(when, FOREVER)), 0.0)
+            later = np.maximum(self._beliefs.meets_alone(ids, since, left, latest), came)
+            found = when >= later - NEAR * np.minimum(later - since, FOREVER)
+            when = np.maximum(when, later)
+            if found.all():
+                break
+        return when
+
+    def _came(self, ids: IntArray, since: FloatArray) -> FloatArray:
+        """When the latest signal of each came; never before it was last looked at."""
+        return np.maximum(self.lists.sources.signalled[self.lists.sources.places(ids)], since)
 
     def wakes(self, until: FloatArray, ids: IntArray, since: FloatArray, level: float) -> FloatArray:
         """Times at which sources meet a level without lists and signals, made right for those that are lists."""
@@ -235,8 +262,8 @@ class Signals:
 
     def _extra(self, ids: IntArray, since: FloatArray, now: FloatArray) -> FloatArray:
         """What signals add to the index of some sources, which wait."""
-        when = self.lists.sources.signalled[self.lists.sources.places(ids)]
-        return self._chance(ids) * changed_worth(self._beliefs, ids, np.clip(when, since, now), since, now)
+        when = np.minimum(self._came(ids, since), np.maximum(since, now))
+        return self._chance(ids) * changed_worth(self._beliefs, ids, when, since, now)
 
     # -- upkeep
 
