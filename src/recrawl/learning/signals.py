@@ -57,6 +57,7 @@ class Signals:
     def read(self, target: int, now: float, ids: IntArray, lastmod: FloatArray, last: FloatArray) -> IntArray:
         """A list was read; the sources of which that changes what is believed."""
         row = self.lists.row(key_of(self._beliefs.label(target), target), target)
+        self._answered(np.array([target]))
         named = self.lists.read(row, now, ids, lastmod, last, self._evidence)
         if self._beliefs.labels is not None:
             self.lists.split(row, self._labels)
@@ -67,6 +68,7 @@ class Signals:
     def same(self, target: int, now: float) -> None:
         """A list was read again, and says what it said."""
         row = self.lists.row_of[target]
+        self._answered(np.array([target]))
         self.lists.same(row, now)
         self.worth.appraise(row, now)
 
@@ -78,6 +80,10 @@ class Signals:
             for key in np.unique(keys)
         ]
         return self._heard(ids, np.concatenate([*named, np.empty(0, np.int64)]))
+
+    def _answered(self, ids: IntArray) -> None:
+        """These were visited, which answers whatever was said of them: of a list perhaps by an index of lists."""
+        self.lists.answered(self.lists.sources.rings(ids)[1])
 
     def _heard(self, ids: IntArray, named: IntArray) -> IntArray:
         """Something was said of sources, of some that they changed; those of which something else is believed now."""
@@ -132,13 +138,14 @@ class Signals:
     # -- what visits find
 
     def visited(self, visits: Visits, since: FloatArray, first: BoolArray) -> float:
-        """Judge lists by visits; how many of these, to pages, were made because of signals."""
+        """Judge lists by visits; how many of these, to pages visited before, were made because of signals."""
         self.worth.visits += len(visits)
         changed, ids = saw_change(visits), visits.ids
         positions, places = self.lists.sources.rings(ids)
         if changed is None or not len(places):
+            self._answered(ids)
             return 0.0
-        prompted = float(self._chance(ids).sum())
+        prompted = float(self._chance(ids)[~first].sum())
         judged = ~first[positions] & (since[positions] < visits.now)
         if judged.any():
             told = self.lists.told(places[judged], visits.now, since[positions[judged]])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
+
 from listed import DAY, HOUR, World, weekly
 from oracles.lists import Law
-
 from recrawl import Visits
 from recrawl.policies.learned_whittle import LearnedWhittle
 
