@@ -79,7 +79,7 @@ class ListWorth:
         days = REST_UNPLANNED_DAYS if freshness and np.isnan(self._plan_price()) else REST_DAYS
         elapsed = max(self._beliefs.now - self.begun, self._lists.day)
         pace = max(self.visits, 1.0) / elapsed
-        return max(days * self._lists.day, len(self._lists) / (REST_SHARE * pace))
+        return max(days * self._lists.day, len(self._lists.row_of) / (REST_SHARE * pace))
 
     def appraise(self, row: int, now: float) -> None:
         """What a list is expected to tell that is worth more than the price."""
