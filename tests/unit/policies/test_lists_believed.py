@@ -1,4 +1,4 @@
-"""What the learned policy does with lists and signals, in a small world: whom it visits, when, and what it says of it."""
+"""What the learned policy does with lists and signals in a small world: whom it visits, when, and what it says."""
 
 from __future__ import annotations
 
