@@ -335,9 +335,11 @@ class CatalogueBeliefs(Columns):
 
     def recompute(self) -> None:
         """Bring everything in line with rows and common laws, after either was loaded."""
+        if self.signals is not None:
+            self.signals.find_folders()
         for model in self.models.values():
             model.recompute()
-        if self.readers.heard:
+        if self.readers.heard or self.signals is not None:
             self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS))
         if self.signals is not None:
             self.signals.recompute()

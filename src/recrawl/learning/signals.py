@@ -334,6 +334,12 @@ class Signals:
         """Go on from `shared`."""
         list_rows.load_shared(self.lists, state)
 
+    def find_folders(self) -> None:
+        """Know again which parts of lists have an account of their own, after pages and lists were loaded."""
+        if self._beliefs.labels is not None:
+            for row in self.lists.row_of.values():
+                self.lists.split(row, self._labels)
+
     def recompute(self) -> None:
         """Bring what lists are worth in line with what was loaded."""
         for row in self.lists.by_key.values():
