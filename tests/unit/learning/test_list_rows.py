@@ -236,3 +236,30 @@ def test_a_common_record_that_nobody_can_have_written_is_refused_and_no_push_is_
     twin.start(0, NOW)
     assert not twin.load_shared(msgspec.msgpack.encode(state))
     assert twin.lists(NOW) == []
+
+
+@pytest.mark.parametrize("objective", ["ephemeral", "discovery"])
+def test_feeds_that_are_pushed_are_wanted_after_a_restart_as_before_it(objective: str) -> None:
+    """Pushed whenever something came, they are looked at less for themselves, and so they are afterwards."""
+    policy, random, now = LearnedWhittle(objective), np.random.default_rng(0), NOW  # type: ignore[arg-type]
+    ids = EVERYONE[:12]
+    policy.start(len(ids), now, labels=LABELS[: len(ids)])
+    waits: list[list[float]] = [[] for _ in ids]
+    for hour in range(24 * 25):
+        now += HOUR
+        came = np.flatnonzero(random.random(len(ids)) < np.geomspace(0.1, 2.0, len(ids)) / 24)
+        for feed in came.tolist():
+            waits[feed].append(now - 60.0)
+        policy.signal(came, now)
+        chosen = policy.choose(now, 0.3 if hour % 3 else 1.0)
+        if len(chosen):
+            policy.observe(Visits(chosen, now, published=[waits[feed] for feed in chosen.tolist()]))
+            for feed in chosen.tolist():
+                waits[feed] = []
+    assert policy.lists(now)[0].trust > 0.95
+    policy.learned.recompute()
+    twin = resumed(policy, now, policy.rows(ids), ids)
+    np.testing.assert_allclose(twin.index(ids, now + HOUR), policy.index(ids, now + HOUR), rtol=0.02)
+    hidden = [each.learned.signals.hidden(ids) for each in (policy, twin)]  # type: ignore[union-attr]
+    np.testing.assert_allclose(hidden[1], hidden[0], atol=0.01)
+    assert hidden[0].max() < 0.5
