@@ -1,59 +1,90 @@
-"""A site whose sitemap tells the truth, watched for months by a scheduler: for tests of what lists are good for."""
+"""Pages that change and lists that name them, hour by hour: a small made-up world that a policy is let loose on."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from recrawl.clock import ManualClock
-from recrawl.scheduler import Scheduler
-from recrawl.units import DAY_S
+import numpy as np
 
-TICK_S = DAY_S / 4
-SITEMAP = "/sitemap.xml"
+from oracles.lists import Law
+from recrawl import Visits
+from recrawl.policies.learned_whittle import LearnedWhittle
+
+NOW, HOUR, DAY = 1.75e9, 3600.0, 86400.0
 
 
-class HonestSite:
-    """Pages that change by chance, each at a rate of its own, and when they did.
+@dataclass
+class World:
+    """Targets are first the pages, then the lists; each list has its pages and its law.
 
     Parameters
-        home: what their addresses begin with
+        change: of each page, per second
+        lists: the pages of each, and its law
     """
 
-    def __init__(self, home: str, pages: int = 30, seed: int = 7) -> None:
-        self.home, self._random = home, random.Random(seed)
-        self.modified = {f"{home}/page/{number}": 0.0 for number in range(pages)}
-        self._per_day = {key: self._random.choice((0.02, 0.1, 0.3)) for key in self.modified}
-        self._seen: dict[str, float] = {}
+    change: np.ndarray
+    lists: Sequence[tuple[np.ndarray, Law]]
+    seed: int = 0
+    now: float = NOW
+    visits: list[tuple[float, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+        self.changed = np.zeros(len(self.change), dtype=bool)
+        self.modified = np.full(len(self.change), self.now - DAY)
+        self.stated = [np.full(len(pages), self.now - DAY) for pages, _ in self.lists]
 
     @property
-    def sitemap(self) -> str:
-        """Its key."""
-        return self.home + SITEMAP
+    def targets(self) -> int:
+        return len(self.change) + len(self.lists)
 
-    def pass_time(self, now: float) -> None:
-        """A quarter of a day has gone by."""
-        for key, per_day in self._per_day.items():
-            if self._random.random() < per_day / 4:
-                self.modified[key] = now - self._random.random() * TICK_S
+    def begun(self, objective: str = "freshness", labels: Sequence[str] | None = None) -> LearnedWhittle:
+        """A policy that knows only how many targets there are."""
+        policy = LearnedWhittle(objective)  # type: ignore[arg-type]
+        policy.start(self.targets, self.now, labels=labels)
+        return policy
 
-    def report(self, scheduler: Scheduler, key: str, now: float) -> None:
-        """What a fetch of one key brought."""
-        if key == self.sitemap:
-            scheduler.report(key, sitemap=[(each, at or None) for each, at in self.modified.items()])
-            return
-        scheduler.report(key, changed=self.modified[key] > self._seen.get(key, now))
-        self._seen[key] = now
+    def pass_time(self, seconds: float = HOUR) -> None:
+        """Pages change, and lists name some of those, and others."""
+        self.now += seconds
+        hit = self.random.random(len(self.change)) < -np.expm1(-self.change * seconds)
+        self.changed |= hit
+        self.modified[hit] = self.now
+        for (pages, law), stated in zip(self.lists, self.stated, strict=True):
+            false = -np.expm1(-(law.per_change * self.change[pages] + law.per_time) * seconds)
+            draw = self.random.random((2, len(pages)))
+            stated[(hit[pages] & (draw[0] < law.recall)) | (draw[1] < false)] = self.now
+
+    def visit(self, policy: LearnedWhittle, ids: np.ndarray) -> None:
+        """What these show now."""
+        pages, lists = ids[ids < len(self.change)], ids[ids >= len(self.change)]
+        self.visits += [(self.now, target) for target in ids.tolist()]
+        if len(pages):
+            policy.observe(Visits(pages, self.now, changed=self.changed[pages]))
+            self.changed[pages] = False
+        if len(lists):
+            which = (lists - len(self.change)).tolist()
+            said = [(self.lists[k][0], self.stated[k].copy()) for k in which]
+            policy.observe(Visits(lists, self.now, sitemap=said))
+
+    def step(self, policy: LearnedWhittle, budget: float, seconds: float = HOUR) -> np.ndarray:
+        """Let time pass and the policy choose; whom it chose."""
+        self.pass_time(seconds)
+        chosen = policy.choose(self.now, budget)
+        self.visit(policy, chosen)
+        return chosen
+
+    def run(self, policy: LearnedWhittle, days: float, budget: float, seconds: float = HOUR) -> None:
+        """So many days of it, `budget` visits each time."""
+        for _ in range(round(days * DAY / seconds)):
+            self.step(policy, budget, seconds)
+
+    def per_day(self, target: int, since: float) -> float:
+        """Visits to a target since a time."""
+        return sum(1 for at, one in self.visits if one == target and at > since) / (self.now - since) * DAY
 
 
-def watch(
-    site: HonestSite, scheduler: Scheduler, clock: ManualClock, days: int, told: Callable[[str], None] | None = None
-) -> None:
-    """Let a scheduler watch it for so long."""
-    for _ in range(4 * days):
-        clock.advance(TICK_S)
-        site.pass_time(clock.now())
-        for key in scheduler.due():
-            if told is not None:
-                told(key)
-            site.report(scheduler, key, clock.now())
+def weekly(pages: int) -> np.ndarray:
+    """Pages that change about every ten days, some more often than others."""
+    return np.geomspace(1 / 30, 1 / 3, pages) / DAY

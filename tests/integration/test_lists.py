@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from listed import SITEMAP, HonestSite, watch
+from honest_site import SITEMAP, HonestSite, watch
 from live import crawl, settings
 from recrawl import Scheduler
 from recrawl.cli import run

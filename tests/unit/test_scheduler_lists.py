@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from listed import HonestSite, watch
+from honest_site import HonestSite, watch
 from recrawl import Scheduler
 from recrawl.clock import ManualClock
 from recrawl.errors import ParameterError

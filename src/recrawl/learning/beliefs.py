@@ -267,11 +267,16 @@ class CatalogueBeliefs(Columns):
 
     def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
         """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
+        if self.signals is None:
+            return self.meets_alone(ids, since, level, latest)
+        return self.signals.meets(ids, since, level, latest)
+
+    def meets_alone(self, ids: IntArray, since: FloatArray, level: Times, latest: FloatArray) -> FloatArray:
+        """The same without what lists and signals add, for one level or one each."""
         out = latest.copy()
-        levels = None if self.signals is None else self.signals.levels(ids, since, -math.inf, level)
         for model, mine, rows in self.parts(ids):
-            out[mine] = model.meets(rows, since[mine], level if levels is None else levels[mine], latest[mine])
-        return out if self.signals is None else np.minimum(self.signals.wakes(out, ids, since, level), latest)
+            out[mine] = model.meets(rows, since[mine], level if isinstance(level, float) else level[mine], latest[mine])
+        return out
 
     def intervals(self, ids: IntArray, price: float) -> FloatArray:
         """At which age the index of some sources reaches a price, at no special hour; inf for never."""
@@ -330,9 +335,11 @@ class CatalogueBeliefs(Columns):
 
     def recompute(self) -> None:
         """Bring everything in line with rows and common laws, after either was loaded."""
+        if self.signals is not None:
+            self.signals.find_folders()
         for model in self.models.values():
             model.recompute()
-        if self.readers.heard:
+        if self.readers.heard or self.signals is not None:
             self.agree(np.flatnonzero(self.kind[: self.size] == FEEDS))
         if self.signals is not None:
             self.signals.recompute()

@@ -80,8 +80,10 @@ class ListReports:
         self._beliefs, self._lists = beliefs, lists
 
     def lists(self, now: float) -> list[ListBelief]:
-        """What is thought of every list."""
-        return [self._of_list(row, now) for row in self._lists.by_key.values()]
+        """What is thought of every list that is there."""
+        kept = self._lists.rows
+        here = [row for row in self._lists.by_key.values() if kept.pushed[row] or kept.target[row] >= 0]
+        return [self._of_list(row, now) for row in here]
 
     def _of_list(self, row: int, now: float) -> ListBelief:
         lists, kept, trust = self._lists, self._lists.rows, self._lists.trust

@@ -21,6 +21,8 @@ MOST_PARTS = 8
 """Of a list's folders, so many of those that were judged most."""
 MOST_PUSHES = 2000
 """Of the sites that push, likewise."""
+LATEST, MOST_KEYS = 1e15, 2**63
+"""No time is later, and no number of a list or of readings larger."""
 
 
 class Account(msgspec.Struct, array_like=True):
@@ -69,19 +71,35 @@ def pack(lists: Lists, ids: IntArray) -> list[bytes]:
 def unpack(lists: Lists, ids: IntArray, labels: list[str], rows: list[bytes]) -> None:
     """Go on with sources as `pack` gave them; of one that cannot be read nothing is known."""
     layout = lists.sources.layout
-    targets, places = [], []
+    targets, places, heard = [], [], []
     for target, label, row in zip(ids.tolist(), labels, rows, strict=True):
         try:
             kept = msgspec.msgpack.decode(row, type=KeptSource)
-            found = np.frombuffer(kept.places if kept.fastest == lists.rates[-1] else b"", layout)
+            found = _sound(np.frombuffer(kept.places if kept.fastest == lists.rates[-1] else b"", layout))
         except (msgspec.DecodeError, ValueError):
             continue
-        if kept.itself is not None:
+        if kept.itself is not None and _whole(lists, kept.itself):
             _go_on(lists, lists.row(key_of(label, target), target), kept.itself)
         targets.append(np.full(len(found), target))
         places.append(found)
+        heard.append(np.arange(len(found)) == 0)
     if places:
-        lists.resume(np.concatenate(targets), np.concatenate(places))
+        listed, kept_places, first = np.concatenate(targets), np.concatenate(places), np.concatenate(heard)
+        for some in (first, ~first):
+            lists.resume(listed[some], kept_places[some])
+
+
+def _sound(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Those places of a source that can have been packed, one of each list."""
+    sound = (found["owner_key"] >= 0) & (found["pending"] >= 0)
+    for name in ("stated", "counted_to", "covered_from", "signalled"):
+        sound &= ~(np.abs(found[name]) > LATEST) | (found[name] == -np.inf)
+    sound &= ~np.isnan(found["covered_from"]) & ~np.isnan(found["signalled"]) & ~np.isinf(found["stated"])
+    for name, most in (("count", LATEST), ("time", LATEST), ("doubt", 1.0)):
+        sound &= (found[name] >= 0.0) & (found[name] <= most)
+    found = found[sound & np.isfinite(found["evidence"]).all(axis=1)]
+    result: npt.NDArray[Any] = found[np.sort(np.unique(found["owner_key"], return_index=True)[1])]
+    return result
 
 
 def shared(lists: Lists) -> dict[str, Any]:
@@ -93,9 +111,12 @@ def shared(lists: Lists) -> dict[str, Any]:
 
 
 def load_shared(lists: Lists, state: dict[str, Any]) -> None:
-    """Go on from `shared`."""
-    for key, packed in state["pushes"]:
-        _go_on(lists, lists.row(int(key), pushed=True), msgspec.msgpack.decode(packed, type=KeptList))
+    """Go on from `shared`, or raise ValueError with nothing done."""
+    read = [(int(key), msgspec.msgpack.decode(packed, type=KeptList)) for key, packed in state["pushes"]]
+    if not all(0 <= key < MOST_KEYS and _whole(lists, kept) for key, kept in read):
+        raise ValueError("accounts of pushes that nobody can have written")
+    for key, kept in read:
+        _go_on(lists, lists.row(key, pushed=True), kept)
 
 
 def _kept(lists: Lists, row: int) -> KeptList:
@@ -124,6 +145,29 @@ def _account(lists: Lists, row: int) -> Account:
 def _halves(log_weights: npt.NDArray[np.float32]) -> bytes:
     """Half precision is enough for weights of which only the differences count."""
     return np.maximum(log_weights - log_weights.max(), -6e4).astype(np.float16).tobytes()
+
+
+def _whole(lists: Lists, kept: KeptList) -> bool:
+    """Whether a list, as it was kept, can have been written so."""
+    accounts = [kept.account, *kept.parts.values()]
+    return abs(kept.read) <= LATEST and 0 <= kept.reads < MOST_KEYS and all(_readable(lists, each) for each in accounts)
+
+
+def _readable(lists: Lists, account: Account) -> bool:
+    trust, classes = lists.trust, lists.batches.classes
+    columns = (
+        (trust.laws, account.laws, np.float16),
+        (trust.plain_laws, account.plain_laws, np.float16),
+        (classes.hits, account.hits, np.float32),
+        (classes.misses, account.misses, np.float32),
+    )
+    for column, data, kind in columns:
+        if len(data) not in (0, column.shape[1] * np.dtype(kind).itemsize):
+            return False
+        if not np.isfinite(np.frombuffer(data, kind)).all():
+            return False
+    counted = np.frombuffer(account.hits + account.misses, np.float32)
+    return bool(np.isfinite(account.figures).all() and account.figures[2] >= 0.0 and (counted >= 0.0).all())
 
 
 def _go_on(lists: Lists, row: int, kept: KeptList) -> None:

@@ -8,7 +8,8 @@ been right about what visits then found, and for nothing else. What was long ago
 that stops telling the truth is found out, and one that begins to.
 
 The pages of a list need not be alike: one folder may be generated anew each night. A part of a list (a folder) has an
-account of its own, and is judged by it once that predicts better than the account of the whole list.
+account of its own, and is judged by it once that predicts better than the account of the whole list, which then hears
+no more of it: one folder that lies takes no trust from the others.
 
 It never sees pages or times: only what was said before a visit, what the visit found, and what was believed of the
 page's rate.
@@ -71,17 +72,25 @@ def _weights(log_weights: npt.NDArray[np.float32], out: FloatArray) -> None:
 
 
 @njit(cache=True)
-def _judge(
-    log_weights: npt.NDArray[np.float32], same: FloatArray, changed: bool, weights: FloatArray, forgetting: float
-) -> float:
-    """How likely several accounts together took what a visit found, in logarithms; each is then weighed by its own."""
+def _predict(log_weights: npt.NDArray[np.float32], same: FloatArray, changed: bool, weights: FloatArray) -> float:
+    """How likely several accounts together took what a visit found, in logarithms."""
     _weights(log_weights, weights)
     expected = 0.0
     for k in range(len(same)):
         expected += weights[k] * same[k]
+    return math.log((1.0 - expected if changed else expected) + LEAST)
+
+
+@njit(cache=True)
+def _judge(
+    log_weights: npt.NDArray[np.float32], same: FloatArray, changed: bool, weights: FloatArray, forgetting: float
+) -> float:
+    """The same, and each account is then weighed by its own prediction."""
+    told = _predict(log_weights, same, changed, weights)
+    for k in range(len(same)):
         found = 1.0 - same[k] if changed else same[k]
         log_weights[k] = log_weights[k] * forgetting + math.log(max(found, LEAST))
-    return math.log((1.0 - expected if changed else expected) + LEAST)
+    return told
 
 
 @njit(cache=True)
@@ -110,7 +119,8 @@ def weigh_visits(
 ) -> None:
     """Let the accounts of lists, and of parts of them, predict visits, and judge them by what those found.
 
-    `plain_shares` and `listed_shares` are what is believed of each page's rate by either account.
+    `plain_shares` and `listed_shares` are what is believed of each page's rate by either account. A part that is judged
+    by its own account teaches the whole list nothing.
     """
     same, plain = np.empty(laws.shape[1]), np.empty(plain_laws.shape[1])
     weights, plain_weights = np.empty(laws.shape[1]), np.empty(plain_laws.shape[1])
@@ -121,9 +131,13 @@ def weigh_visits(
         same *= doubt[k]
         unchanged_without(plain_shares[k], rates, since_read[k] + covered[k], scales, powers, plain)
         whole = 0.0
+        apart = parts[k] >= 0 and part_lead[parts[k]] > PART_LEAD
         for which in range(2):
             e = owners[k] if which == 0 else parts[k]
             if e < 0:
+                continue
+            if which == 0 and apart:
+                whole = _predict(laws[e], same, changed[k], weights)
                 continue
             told = _judge(laws[e], same, changed[k], weights, forgetting)
             untold = _judge(plain_laws[e], plain, changed[k], plain_weights, forgetting)

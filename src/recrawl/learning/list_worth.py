@@ -79,7 +79,16 @@ class ListWorth:
         days = REST_UNPLANNED_DAYS if freshness and np.isnan(self._plan_price()) else REST_DAYS
         elapsed = max(self._beliefs.now - self.begun, self._lists.day)
         pace = max(self.visits, 1.0) / elapsed
-        return max(days * self._lists.day, len(self._lists) / (REST_SHARE * pace))
+        return max(days * self._lists.day, len(self._lists.row_of) / (REST_SHARE * pace))
+
+    def _named(self, places: IntArray, expected: FloatArray) -> FloatArray:
+        """How often a list names its pages, by what it did and, as if it had done so once, by what is expected of it.
+
+        What visits alone say of a page's changes, a list that is silent about it does not tell, however little it is
+        trusted: read again and again instead of pages, it would never be judged.
+        """
+        sources = self._lists.sources
+        return (sources.count[places] + 1.0) / (sources.time[places] + 1.0 / np.maximum(expected, 1e-300))
 
     def appraise(self, row: int, now: float) -> None:
         """What a list is expected to tell that is worth more than the price."""
@@ -94,7 +103,7 @@ class ListWorth:
             mass, change = model.change_atoms(rows)
             mean = (mass * change).sum(axis=1, dtype=np.float64)
             recall, per_change, per_time, trusted = self._lists.law(places[mine])
-            true = recall * mean
+            true = np.minimum(recall * mean, self._named(places[mine], recall * mean))
             precision = true / np.maximum(true + per_change * mean + per_time, 1e-300)
             moment = np.full(len(rows), now)
             worth = changed_worth(beliefs, ids[mine], moment, moment - 1.0 / np.maximum(mean, 1e-300), moment)

@@ -113,4 +113,4 @@ def chance_of_truth(
             for a in range(mass.shape[1]):
                 share += mass[k, a] * false_share(change[k, a], recall[k], per_change[k], per_time[k]) ** signals[k]
             all_false *= share
-        out[k] = 1.0 - all_false
+        out[k] = min(max(1.0 - all_false, 0.0), 1.0)

@@ -158,6 +158,26 @@ class ListedSources(Columns):
         self.place[ids] = NOWHERE
         self._free.extend(places.tolist())
 
+    def drop(self, gone: IntArray) -> IntArray:
+        """Lists whose places these were are gone; the targets that they named."""
+        ids = np.unique(self.target[gone])
+        positions, places = self.rings(ids)
+        left = ~np.isin(places, gone)
+        order = np.argsort(positions[left], kind="stable")
+        self.place[ids] = NOWHERE
+        self._close(ids[positions[left][order]], places[left][order])
+        self.clear(gone)
+        self._free.extend(gone.tolist())
+        return ids
+
+    def _close(self, ids: IntArray, places: IntArray) -> None:
+        """What is left of the rings of some targets, in their order, becomes rings; the first is listened to."""
+        begins = np.flatnonzero(np.diff(ids, prepend=-1))
+        ends = np.append(begins[1:], len(ids))[: len(begins)] - 1
+        self.beside[places[:-1]] = places[1:]
+        self.beside[places[ends]] = places[begins]
+        self.place[ids[begins]] = places[begins]
+
     def elect(self, ids: IntArray, tells: Callable[[IntArray], FloatArray]) -> IntArray:
         """Let some targets listen to the list that tells them most, by place; which listen to another one now."""
         first = self.places(ids)
@@ -173,6 +193,10 @@ class ListedSources(Columns):
         self.place[ids[several[moved]]] = best[moved]
         result: IntArray = ids[several[moved]]
         return result
+
+    def owned(self, rows: IntArray) -> IntArray:
+        """All places in some lists."""
+        return np.flatnonzero(np.isin(self.owner[: self.size], rows))
 
     # -- what was said
 

@@ -131,9 +131,10 @@ class Lists:
         """The row of a list, made if there is none."""
         if key not in self.by_key:
             self.by_key[key] = self._new_row()
-            self.rows.key[self.by_key[key]], self.rows.pushed[self.by_key[key]] = key, pushed
+            self.rows.key[self.by_key[key]] = key
             self.members[self.by_key[key]] = np.empty(0, np.int64)
         row = self.by_key[key]
+        self.rows.pushed[row] |= pushed
         if target >= 0:
             self.rows.target[row] = target
             self.row_of[target], self.is_list[target] = row, True
@@ -144,15 +145,24 @@ class Lists:
             columns.grow(1)
         return len(self.rows) - 1
 
-    def forget(self, ids: IntArray) -> None:
-        """Some targets are gone."""
-        for target in ids.tolist():
-            row = self.row_of.pop(target, None)
-            if row is not None:
-                self.rows.target[row], self.members[row], self.is_list[target] = -1, np.empty(0, np.int64), False
+    def forget(self, ids: IntArray) -> IntArray:
+        """Some targets are gone; the others of which lists among them spoke, which nobody does any more."""
+        gone = []
+        for target in ids[self.is_list[ids]].tolist():
+            row, self.is_list[target] = self.row_of.pop(target), False
+            if self.rows.target[row] == target:
+                self.rows.target[row], self.rows.split[row], self.members[row] = -1, 0, np.empty(0, np.int64)
+                gone.append(row)
         _, places = self.sources.rings(ids)
         self.batches.leave(self.sources.batch[places].astype(np.int64))
         self.sources.leave(ids)
+        if not gone:
+            return np.empty(0, np.int64)
+        places = self.sources.owned(np.array(gone))
+        self.batches.leave(self.sources.batch[places].astype(np.int64))
+        named = self.sources.drop(places)
+        self.unsaved[named] = True
+        return named
 
     def resume(self, targets: IntArray, kept: npt.NDArray[Any]) -> None:
         """Go on with places of some targets as they were."""
@@ -163,7 +173,7 @@ class Lists:
             places = sources.enter(ids, row, key, lambda some: np.zeros((len(some), len(self.rates)), np.float32))
             here = places >= 0
             sources.unpack(places[here], kept[mine][here])
-            self.members[row] = np.concatenate([self.members[row], ids[here]])
+            self.members[row] = np.union1d(self.members[row], ids[here])
 
     def places_of(self, row: int) -> tuple[IntArray, IntArray]:
         """The targets that a list names and that are still there, and their places in it."""
@@ -194,7 +204,7 @@ class Lists:
         places = self.sources.enter(ids, row, int(self.rows.key[row]), evidence)
         heard = places >= 0
         self.members[row] = ids[heard]
-        named = self._take_in(row, now, places[heard], np.minimum(lastmod[heard], now), last[heard])
+        named = self._take_in(row, now, places[heard], lastmod[heard], last[heard])
         self.rows.reads[row] += 1
         return self._said(row, now, ids[heard], named, new[heard])
 
@@ -224,13 +234,17 @@ class Lists:
         return ids[named]
 
     def _take_in(self, row: int, now: float, places: IntArray, lastmod: FloatArray, last: FloatArray) -> BoolArray:
-        """What a list states of its pages; which of them it names anew since their last visit."""
+        """What a list states of its pages; which of them it names anew since their last visit.
+
+        A time to come is taken for the time it was read, and says nothing more while it stays.
+        """
         sources, pushed = self.sources, bool(self.rows.pushed[row])
         before, says = sources.stated[places], ~np.isnan(lastmod)
-        first, later = says & np.isnan(before), says & (lastmod > before)
+        then = np.minimum(before, sources.counted_to[places])
+        first, later = says & np.isnan(before), says & (lastmod != before) & (lastmod > then)
         until = np.minimum(lastmod + self._grain(lastmod), now)
         self._count(places, now, until, first, later, pushed=pushed)
-        sources.stated[places] = np.where(says, np.fmax(before, lastmod), before)
+        sources.stated[places] = np.where(later | first, lastmod, before)
         signal = later | (first & (pushed | ((last > -np.inf) & (until > last))))
         batch = np.full(len(places), ALONE)
         batch[signal] = self.batches.gather(row, lastmod[signal])
@@ -263,16 +277,16 @@ class Lists:
         memory = SIGNAL_MEMORY_DAYS * self.day
         sources.count[places[first & (now - until < memory)]] += 1.0
         sources.time[places[first]] += np.clip(now - until[first], 0.0, memory)
-        self._fade(places[later], now)
-        sources.time[places[later]] += np.clip(now - until[later], 0.0, now - sources.counted_to[places[later]])
+        passed = self._fade(places[later], now)
+        sources.time[places[later]] += np.clip(now - until[later], 0.0, passed)
         self._pass_time(places[~first & ~later], now)
         sources.counted_to[places] = now
 
     def _fade(self, places: IntArray, now: float) -> FloatArray:
         """What was heard of pages counts less after a time; how long that was."""
         sources = self.sources
-        passed = np.where(np.isnan(sources.counted_to[places]), 0.0, now - sources.counted_to[places])
-        left = remaining(np.maximum(passed, 0.0), SIGNAL_MEMORY_DAYS * self.day)
+        passed = np.fmax(now - sources.counted_to[places], 0.0)
+        left = remaining(passed, SIGNAL_MEMORY_DAYS * self.day)
         sources.count[places] *= left
         sources.time[places] *= left
         return passed

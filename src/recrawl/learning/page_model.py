@@ -103,8 +103,9 @@ class PageModel(AveragedModel):
         self.changes.counted[rows] = False
 
     def listen(self, rows: IntArray, places: IntArray, lists: Lists) -> None:
-        """Lists name some pages."""
+        """Lists name some pages, at these places; nobody tells of those that are nowhere."""
         self.lists, self.heard.place[rows] = lists, places
+        self.heard.hidden[rows[places < 0]] = 1.0
 
     def learn(self, visits: Visits, since: FloatArray, first: BoolArray, prompted: float = 0.0) -> bool:
         """Changed flags after known gaps teach the rate, worth collected with a change teaches its importance.

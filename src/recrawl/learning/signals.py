@@ -38,6 +38,8 @@ KEPT_DAYS, AT_A_TIME = 0.5, 2048
 """So often the beliefs of all pages of a list are brought in line with it, so many pages at a time."""
 FIRST_COPY_DAYS = 30.0
 """How long the first copy of a page is taken to be kept."""
+MOMENTS, NEAR, FOREVER = 40, 1e-4, 1e300
+"""When a signalled source meets a price is found in so many steps, or up to this share of the time it takes."""
 
 
 class Signals:
@@ -59,6 +61,7 @@ class Signals:
     def read(self, target: int, now: float, ids: IntArray, lastmod: FloatArray, last: FloatArray) -> IntArray:
         """A list was read; the sources of which that changes what is believed."""
         row = self.lists.row(key_of(self._beliefs.label(target), target), target)
+        self._answered(np.array([target]))
         named = self.lists.read(row, now, ids, lastmod, last, self._evidence)
         if self.lists.rows.reads[row] == 1:
             self._rest_until = -math.inf
@@ -71,6 +74,7 @@ class Signals:
     def same(self, target: int, now: float) -> None:
         """A list was read again, and says what it said."""
         row = self.lists.row_of[target]
+        self._answered(np.array([target]))
         self.lists.same(row, now)
         self.worth.appraise(row, now)
 
@@ -82,6 +86,10 @@ class Signals:
             for key in np.unique(keys)
         ]
         return self._heard(ids, np.concatenate([*named, np.empty(0, np.int64)]))
+
+    def _answered(self, ids: IntArray) -> None:
+        """These were visited, which answers whatever was said of them: of a list perhaps by an index of lists."""
+        self.lists.answered(self.lists.sources.rings(ids)[1])
 
     def _heard(self, ids: IntArray, named: IntArray) -> IntArray:
         """Something was said of sources, of some that they changed; those of which something else is believed now."""
@@ -95,9 +103,12 @@ class Signals:
         found: BoolArray = self.lists.is_list[ids]
         return found
 
-    def forget(self, ids: IntArray) -> None:
-        """Some sources are gone."""
-        self.lists.forget(ids)
+    def forget(self, ids: IntArray) -> IntArray:
+        """Some sources are gone; of which others something else is believed now that lists among them are."""
+        touched = self.lists.forget(ids)
+        self._listen(np.union1d(ids, touched))
+        self._bring_in_line(touched)
+        return touched
 
     def _labels(self, ids: IntArray) -> Sequence[str]:
         return [self._beliefs.label(target) for target in ids.tolist()]
@@ -133,13 +144,14 @@ class Signals:
     # -- what visits find
 
     def visited(self, visits: Visits, since: FloatArray, first: BoolArray) -> float:
-        """Judge lists by visits; how many of these, to pages, were made because of signals."""
+        """Judge lists by visits; how many of these, to pages visited before, were made because of signals."""
         self.worth.visits += len(visits)
         changed, ids = saw_change(visits), visits.ids
         positions, places = self.lists.sources.rings(ids)
         if changed is None or not len(places):
+            self._answered(ids)
             return 0.0
-        prompted = float(self._chance(ids).sum())
+        prompted = float(self._chance(ids)[~first].sum())
         judged = ~first[positions] & (since[positions] < visits.now)
         if judged.any():
             told = self.lists.told(places[judged], visits.now, since[positions[judged]])
@@ -207,17 +219,42 @@ class Signals:
             index[lists] = own + self.worth.index(ids[lists], now[lists])
 
     def levels(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
-        """What is left of a level for the index without signals, whose part never grows.
-
-        As of `now`, or with -inf as of when the signals came.
-        """
+        """What is left of a level for the index without signals, whose part never grows after `now`."""
         out, waiting = np.full(len(ids), level), self._waiting(ids)
         if len(waiting):
-            some = ids[waiting]
-            when = np.maximum(self.lists.sources.signalled[self.lists.sources.places(some)], since[waiting])
-            out[waiting] -= self._extra(some, since[waiting], np.maximum(when, now))
+            out[waiting] -= self._extra(ids[waiting], since[waiting], np.maximum(self._came(ids, since)[waiting], now))
         out[self._lists_among(ids)] *= 0.5
         return np.maximum(out, 0.0)
+
+    def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+        """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
+        levels = np.full(len(ids), level)
+        levels[self._lists_among(ids)] *= 0.5
+        out, waiting = self._beliefs.meets_alone(ids, since, levels, latest), self._waiting(ids)
+        if len(waiting):
+            some = ids[waiting], since[waiting], levels[waiting], latest[waiting]
+            out[waiting] = np.minimum(out[waiting], self._meets_signalled(*some))
+        return np.minimum(self.wakes(out, ids, since, level), latest)
+
+    def _meets_signalled(self, ids: IntArray, since: FloatArray, levels: FloatArray, latest: FloatArray) -> FloatArray:
+        """The same of sources that wait, from when they were signalled on.
+
+        What signals add at a moment is at least what they add later: so whatever is left of the level then is met no
+        later than the level, and from there the next moment is found.
+        """
+        came = when = self._came(ids, since)
+        for _ in range(MOMENTS):
+            left = np.maximum(levels - self._extra(ids, since, np.minimum(when, FOREVER)), 0.0)
+            later = np.maximum(self._beliefs.meets_alone(ids, since, left, latest), came)
+            found = when >= later - NEAR * np.minimum(later - since, FOREVER)
+            when = np.maximum(when, later)
+            if found.all():
+                break
+        return when
+
+    def _came(self, ids: IntArray, since: FloatArray) -> FloatArray:
+        """When the latest signal of each came; never before it was last looked at."""
+        return np.maximum(self.lists.sources.signalled[self.lists.sources.places(ids)], since)
 
     def wakes(self, until: FloatArray, ids: IntArray, since: FloatArray, level: float) -> FloatArray:
         """Times at which sources meet a level without lists and signals, made right for those that are lists."""
@@ -238,8 +275,8 @@ class Signals:
 
     def _extra(self, ids: IntArray, since: FloatArray, now: FloatArray) -> FloatArray:
         """What signals add to the index of some sources, which wait."""
-        when = self.lists.sources.signalled[self.lists.sources.places(ids)]
-        return self._chance(ids) * changed_worth(self._beliefs, ids, np.clip(when, since, now), since, now)
+        when = np.minimum(self._came(ids, since), np.maximum(since, now))
+        return self._chance(ids) * changed_worth(self._beliefs, ids, when, since, now)
 
     # -- upkeep
 
@@ -319,6 +356,12 @@ class Signals:
     def load_shared(self, state: dict[str, Any]) -> None:
         """Go on from `shared`."""
         list_rows.load_shared(self.lists, state)
+
+    def find_folders(self) -> None:
+        """Know again which parts of lists have an account of their own, after pages and lists were loaded."""
+        if self._beliefs.labels is not None:
+            for row in self.lists.row_of.values():
+                self.lists.split(row, self._labels)
 
     def recompute(self) -> None:
         """Bring what lists are worth in line with what was loaded."""

@@ -48,7 +48,7 @@ class ColdStart:
         self._waiting: Counter[int] = Counter()
         self._next: dict[int, float] = {}
         self._serving: dict[float, float] = {}
-        """Per merit, the turn of whoever was chosen last."""
+        """Per merit that owners gave, the turn of whoever was chosen last of those no list speaks for."""
         self._begin(0, now)
 
     def _begin(self, first: int, now: float) -> None:
@@ -110,11 +110,15 @@ class ColdStart:
 
     def _merit(self, ids: IntArray) -> FloatArray:
         """What newcomers are ranked by, before costs."""
-        own = self._learned.half_life[ids] / self._learned.usual_half_life
-        merit: FloatArray = self._kept.importance[ids] * np.where(np.isnan(own), 1.0, own)
+        merit = self._given(ids)
         if self._learned.signals is not None:
-            merit = merit * self._learned.signals.promise(ids)
-        return np.maximum(merit, 1e-300)
+            merit = np.maximum(merit * self._learned.signals.promise(ids), 1e-300)
+        return merit
+
+    def _given(self, ids: IntArray) -> FloatArray:
+        """The same by what owners gave, whatever lists say."""
+        own = self._learned.half_life[ids] / self._learned.usual_half_life
+        return np.maximum(self._kept.importance[ids] * np.where(np.isnan(own), 1.0, own), 1e-300)
 
     def _turns(self, merit: FloatArray, kin: IntArray) -> FloatArray:
         """The turns of newcomers, in the order in which they come."""
@@ -167,7 +171,9 @@ class ColdStart:
         self._queue.defer(chosen, math.inf)
         chosen = chosen + self._first
         self.hold(hosts)
-        for merit, turn in zip(self._merit(chosen).tolist(), self._kept.turn[chosen].tolist(), strict=True):
+        given = self._given(chosen)
+        alone = self._merit(chosen) == given
+        for merit, turn in zip(given[alone].tolist(), self._kept.turn[chosen[alone]].tolist(), strict=True):
             self._serving[merit] = max(self._serving.get(merit, 0.0), turn)
         return chosen
 

@@ -114,7 +114,8 @@ class LearnedSources(RankedPolicy):
         gone = self.kept.remove(self._known(ids))
         self.learned.leave(gone)
         if self.learned.signals is not None:
-            self.learned.signals.forget(gone)
+            touched = self.learned.signals.forget(gone)
+            self._heard(touched, touched)
         self.ranking.awake.sleep(gone, np.full(len(gone), math.inf))
         self.newcomers.leave(gone[~self.kept.visited[gone]], self.now)
 
@@ -153,6 +154,8 @@ class LearnedSources(RankedPolicy):
         kept = self.kept
         entries = visits.sitemap or [None] * len(visits)
         for target, entry in zip(visits.ids.tolist(), entries, strict=True):
+            if kept.removed[target]:
+                continue
             if entry is not None:
                 pages, lastmod = entry
                 here = ~kept.removed[pages] & (pages != target)
