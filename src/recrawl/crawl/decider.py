@@ -309,9 +309,9 @@ class Decider:
     def scheduled(self, numbers: Sequence[int]) -> list[Progress]:
         """The progress of some sources, with what is believed of them now; no more of those nobody has tried yet."""
         schedules = [self.roster.progress(number) for number in numbers]
-        tried = [k for k, each in enumerate(schedules) if each.visits or each.failures]
+        tried = [k for k, each in enumerate(schedules) if each.is_tried]
         self._schedule([numbers[k] for k in tried], [schedules[k] for k in tried])
-        new = [k for k, each in enumerate(schedules) if not (each.visits or each.failures)]
+        new = [k for k, each in enumerate(schedules) if not each.is_tried]
         for k, row in zip(new, self.memory.rows(np.array([numbers[k] for k in new], np.int64)), strict=True):
             schedules[k].belief = row
         return schedules
@@ -319,7 +319,7 @@ class Decider:
     def progress(self, number: int) -> Progress:
         """How far a source has got, with what is believed of it now."""
         progress = self.roster.progress(number)
-        if progress.visits or progress.failures:
+        if progress.is_tried:
             self._schedule([number], [progress])
         return progress
 

@@ -151,6 +151,11 @@ class Progress(msgspec.Struct, kw_only=True):
     held_cause: str = ""
     held_under: str = ""
 
+    @property
+    def is_tried(self) -> bool:
+        """Whether it was crawled, or that was tried."""
+        return bool(self.visits or self.failures)
+
     def is_held(self, now: float) -> bool:
         """Whether what its last visit led to keeps it from being fetched."""
         return self.held_until > now

@@ -78,7 +78,7 @@ def test_what_clicks_teach_is_kept_with_how_far_they_were_read(tmp_path: Path) -
             items = [Item(source=id, key=k, published=time, first_seen=NOW) for k, time in enumerate(published)]
             crawl, progress = Crawl(source=id, at=NOW, outcome="first"), Progress(source=id, last=NOW, visits=1)
             store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress, items=items)]))
-            decider.progress(id - 1).last = NOW
+            decider.roster.put_progress(id - 1, progress)
         store.record_clicks([Click(item=item.id, at=NOW + 900.0, count=3) for item in store.items(source=2)])
         heard = ClickReader().listen(store, decider.policy.mark, NOW + 1000.0)
         schedules = decider.hear(heard, NOW + 1000.0)

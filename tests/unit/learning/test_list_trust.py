@@ -65,8 +65,10 @@ def visits_until(before: Law, after: Law, level: float, seed: int) -> int:
 
 def test_a_list_nobody_has_judged_is_hardly_trusted() -> None:
     trust = ListTrust(1)
-    assert trust.trust[0] < 0.2
-    assert (trust.recall[0], trust.per_change[0], trust.per_time[0]) == (0.5, 0.2, 1 / YEAR)
+    assert trust.trust[0] < 0.05
+    assert 0.4 < trust.recall[0] < 0.7
+    assert trust.per_change[0] < 0.2
+    assert trust.per_time[0] < 5.0 / YEAR
 
 
 def test_times_in_slots_are_of_the_same_lists() -> None:
@@ -94,10 +96,10 @@ def test_an_honest_list_is_trusted_within_100_visits() -> None:
 
 
 def test_a_forgetful_list_is_trusted_for_what_it_tells_within_600_visits() -> None:
-    """Trust was at least 0.98, recall (0.3) between 0.22 and 0.42."""
+    """Trust was at least 0.89, recall (0.3) between 0.22 and 0.42."""
     for seed in SEEDS:
         trust = judged(FORGETFUL, 600, seed)
-        assert trust.trust[0] > 0.9
+        assert trust.trust[0] > 0.8
         assert 0.15 < trust.recall[0] < 0.5
 
 
@@ -169,7 +171,7 @@ def test_a_folder_with_another_law_has_its_own_account_and_the_list_keeps_its_tr
         assert trust.judged_by(np.array([0, 0]), np.array([-1, 1])).tolist() == [0, 1]
         assert trust.trust[0] > 0.95
         true = trust.recall / (7 * DAY)
-        precision = true / (true + trust.per_change / (7 * DAY) + trust.per_time)
+        precision = true / np.maximum(true + trust.per_change / (7 * DAY) + trust.per_time, 1e-300)
         assert precision[0] > 0.6
         assert precision[1] < 0.3
 
