@@ -87,7 +87,7 @@ def test_what_clicks_teach_is_kept_with_how_far_they_were_read(tmp_path: Path) -
         believed = decider.policy.beliefs([1])
         (stored,) = store.progress([2])
         assert (stored.value, stored.rate) == (believed.value[0], believed.rate[0])
-        assert decider.progress(1).belief == b""
+        assert decider.roster.progress(1).belief == b""
         again = decider_over(store, NOW + 1000.0).policy
         assert again.mark == decider.policy.mark == heard.mark > 0
         assert again.appeal([1])[0] == decider.policy.appeal([1])[0] > 1.2
