@@ -42,6 +42,7 @@ class ListedSources(Columns):
     covered_from: since when the list would have said; -inf for always
     counted_to: up to when `time` has been counted
     count, time: signals, and the time in which they came; both fade
+    gone: the list does not name it any more
     pending, batch, doubt: signals since the last visit that came alone; the latest batch of others, and the
         probability that all earlier ones are false
     signalled: when the latest of these came
@@ -60,6 +61,7 @@ class ListedSources(Columns):
         "counted_to": Column(np.float64, np.nan),
         "count": Column(np.float32, 0.0),
         "time": Column(np.float32, 0.0),
+        "gone": Column(np.bool_, False),
         "pending": Column(np.int16, 0),
         "doubt": Column(np.float32, 1.0),
         "signalled": Column(np.float64, -np.inf),
@@ -76,6 +78,7 @@ class ListedSources(Columns):
     counted_to: FloatArray
     count: npt.NDArray[np.float32]
     time: npt.NDArray[np.float32]
+    gone: BoolArray
     pending: npt.NDArray[np.int16]
     doubt: npt.NDArray[np.float32]
     signalled: FloatArray

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,8 @@ import numpy.typing as npt
 from recrawl.kernels.worth import remaining
 from recrawl.learning.columns import Column, Columns
 from recrawl.learning.list_names import folders_below
-from recrawl.learning.list_trust import FORGETTING, ListTrust
-from recrawl.learning.listed_beliefs import chance_of_truth, learn_hidden
+from recrawl.learning.list_trust import ListTrust
+from recrawl.learning.listed_beliefs import chance_of_truth
 from recrawl.learning.listed_sources import NOBODY, Evidence, ListedSources
 from recrawl.learning.rates import UNIX_TIMES
 from recrawl.learning.signal_batches import ALONE, SignalBatches
@@ -31,6 +31,8 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 DAY = 86400.0
 SIGNAL_MEMORY_DAYS = 120.0
 """Half-life of how often a list has named a page."""
+GIVEN_UP = 3
+"""A list that cannot be read so often in a row tells nothing any more, until it can."""
 GROWN = 1.1
 """A list is looked at for folders anew when it has grown by this factor."""
 PART_LEAST, PARTS_MOST = 20, 32
@@ -38,14 +40,11 @@ PART_LEAST, PARTS_MOST = 20, 32
 SLOT_S = 3600.0
 """How long a slot is taken to be, where time is not in seconds."""
 
-Shares = Callable[[IntArray, FloatArray], FloatArray]
-"""Probabilities over the rates of listed sources (by place), where their lists are right with these probabilities."""
-
 
 class ListRows(Columns):
     """A row per list, and per part of one, beside its account in `ListTrust`.
 
-    read, reads: when it was read last, and how often
+    read, reads, failures: when it was read last, how often, and how often in a row it could not be
     pushed: it stands for the pushes of a site
     whole: the list that it is a part of
     split: how many pages it named when folders were last looked for
@@ -56,6 +55,7 @@ class ListRows(Columns):
     columns: ClassVar[Mapping[str, Column]] = {
         "read": Column(np.float64, -np.inf),
         "reads": Column(np.int64, 0),
+        "failures": Column(np.int64, 0),
         "pushed": Column(np.bool_, False),
         "target": Column(np.int64, -1, kept=False),
         "key": Column(np.int64, 0, kept=False),
@@ -67,6 +67,7 @@ class ListRows(Columns):
     }
     read: FloatArray
     reads: IntArray
+    failures: IntArray
     pushed: BoolArray
     target: IntArray
     key: IntArray
@@ -75,20 +76,6 @@ class ListRows(Columns):
     flow: FloatArray
     fading: FloatArray
     kept_at: FloatArray
-
-
-class Told(NamedTuple):
-    """What had been said of some sources before their visits."""
-
-    places: IntArray
-    since_read: FloatArray
-    covered: FloatArray
-    signals: IntArray
-    doubt: FloatArray
-
-    def of(self, some: IntArray) -> Told:
-        """What had been said of some of them."""
-        return Told(self.places[some], self.since_read[some], self.covered[some], self.signals[some], self.doubt[some])
 
 
 class Lists:
@@ -200,18 +187,33 @@ class Lists:
 
         `last` is when each page was visited last, -inf for never.
         """
+        gone = self._leave(row, ids)
         new = self.sources.places_in(ids, row) < 0
         places = self.sources.enter(ids, row, int(self.rows.key[row]), evidence)
         heard = places >= 0
         self.members[row] = ids[heard]
         named = self._take_in(row, now, places[heard], lastmod[heard], last[heard])
         self.rows.reads[row] += 1
-        return self._said(row, now, ids[heard], named, new[heard])
+        return np.concatenate([gone, self._said(row, now, ids[heard], named, new[heard])])
+
+    def _leave(self, row: int, ids: IntArray) -> IntArray:
+        """A list names nobody but these any more; of which targets it says nothing now, by silence neither."""
+        gone = np.setdiff1d(self.members[row], ids)
+        places = self.sources.places_in(gone, row)
+        gone, places = gone[places >= 0], places[places >= 0]
+        self.sources.gone[places] = True
+        self.unsaved[gone] = True
+        return gone
+
+    def failed(self, row: int) -> bool:
+        """A list could not be read; whether it is given up by that: its silence says nothing any more."""
+        self.rows.failures[row] += 1
+        return bool(self.rows.failures[row] == GIVEN_UP)
 
     def same(self, row: int, now: float) -> None:
         """A list was read, and says what it said before."""
         self._pass_time(self.places_of(row)[1], now)
-        self.rows.read[row] = now
+        self.rows.read[row], self.rows.failures[row] = now, 0
         self.rows.reads[row] += 1
 
     def push(
@@ -229,7 +231,7 @@ class Lists:
 
     def _said(self, row: int, now: float, ids: IntArray, named: BoolArray, new: BoolArray) -> IntArray:
         """Those that were named, once it is noted what has to be stored."""
-        self.rows.read[row] = now
+        self.rows.read[row], self.rows.failures[row] = now, 0
         self.unsaved[ids[named | new]] = True
         return ids[named]
 
@@ -239,6 +241,7 @@ class Lists:
         A time to come is taken for the time it was read, and says nothing more while it stays.
         """
         sources, pushed = self.sources, bool(self.rows.pushed[row])
+        sources.gone[places] = False
         before, says = sources.stated[places], ~np.isnan(lastmod)
         then = np.minimum(before, sources.counted_to[places])
         first, later = says & np.isnan(before), says & (lastmod != before) & (lastmod > then)
@@ -342,15 +345,6 @@ class Lists:
 
     # -- what visits find
 
-    def told(self, places: IntArray, now: float, last: FloatArray) -> Told:
-        """What had been said of sources that were visited at `last` before now."""
-        sources, rows = self.sources, self.rows
-        owner = sources.owner[places].astype(np.int64)
-        read = np.where(rows.pushed[owner], now, rows.read[owner])
-        covered = np.maximum(read - np.maximum(last, sources.covered_from[places]), 0.0)
-        covered = np.where(sources.says(places), np.minimum(covered, now - last), 0.0)
-        return Told(places, now - last - covered, covered, sources.pending[places].astype(np.int64), self.doubt(places))
-
     def doubt(self, places: IntArray) -> FloatArray:
         """How likely all batches that each source waits in are false."""
         batch = self.sources.batch[places].astype(np.int64)
@@ -363,14 +357,14 @@ class Lists:
         """Recall, false signals per change and per time, and trust, of what counts for each source."""
         sources, trust = self.sources, self.trust
         account = trust.judged_by(sources.owner[places].astype(np.int64), sources.part[places].astype(np.int64))
-        says = sources.says(places)
+        says = sources.says(places) & (self.rows.failures[sources.owner[places]] < GIVEN_UP)
         trusted = np.where(says, trust.trust[account], 0.0)
         return trust.recall[account], trust.per_change[account], trust.per_time[account], trusted
 
     def hidden(self, places: IntArray) -> FloatArray:
         """Which share of the changes of each source its list is not expected to name."""
         recall, _, _, trusted = self.law(places)
-        return 1.0 - trusted * recall
+        return np.where(self.sources.gone[places], 1.0, 1.0 - trusted * recall)
 
     def chance(self, places: IntArray, mass: npt.NDArray[np.float32], change: npt.NDArray[np.float32]) -> FloatArray:
         """How likely each source has changed as it was signalled; 0 for those that were not.
@@ -387,45 +381,8 @@ class Lists:
             out[waits] = trusted * found
         return out
 
-    def visited(self, told: Told, changed: BoolArray, shares: Shares) -> None:
-        """Judge lists by visits whose gap they cover, and take in what those found of pages if the lists are right."""
-        sources, places = self.sources, told.places
-        judged = np.flatnonzero(told.covered > 0.0)
-        recall, per_change, per_time, _ = self.law(places)
-        if len(judged):
-            some = told.of(judged)
-            plain, listed = shares(some.places, np.zeros(len(judged))), shares(some.places, np.ones(len(judged)))
-            self._learn_batches(some, changed[judged], listed, (recall[judged], per_change[judged], per_time[judged]))
-            self.trust.learn(
-                sources.owner[some.places].astype(np.int64), sources.part[some.places].astype(np.int64),
-                *some[1:], changed[judged], plain, listed, self.rates,
-            )  # fmt: skip
-        signals = np.where(told.covered > 0.0, told.signals, 0)
-        doubt = np.where(told.covered > 0.0, told.doubt, 1.0)
-        learn_hidden(
-            places, sources.evidence, self.rates, told.since_read, told.covered, signals, doubt,
-            recall, per_change, per_time, changed,
-        )  # fmt: skip
-
     def answered(self, places: IntArray) -> None:
         """These were visited: no signal is left waiting."""
         sources = self.sources
         self.batches.leave(sources.batch[places].astype(np.int64))
         sources.batch[places], sources.pending[places], sources.doubt[places] = ALONE, 0, 1.0
-
-    def _learn_batches(
-        self, told: Told, changed: BoolArray, shares: FloatArray, law: tuple[FloatArray, FloatArray, FloatArray]
-    ) -> None:
-        """A change that was found is shared between the batch of its page and whatever else explains it."""
-        batch = self.sources.batch[told.places].astype(np.int64)
-        inside = np.flatnonzero(batch != ALONE)
-        if not len(inside):
-            return
-        recall, per_change, per_time = (each[inside][:, None] for each in law)
-        false = per_change * self.rates + per_time
-        share = (false / np.maximum(recall * self.rates + false, 1e-300)) ** told.signals[inside][:, None]
-        since_read, covered = told.since_read[inside][:, None], told.covered[inside][:, None]
-        hidden = np.exp(-self.rates * (since_read + (1.0 - recall) * covered))
-        same = (shares[inside] * hidden * share).sum(axis=1) * told.doubt[inside]
-        truth = np.minimum(self.batches.precision(batch[inside]) / np.maximum(1.0 - same, 1e-6), 1.0)
-        self.batches.learn(batch[inside], np.where(changed[inside], truth, 0.0), FORGETTING)

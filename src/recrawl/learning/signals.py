@@ -24,6 +24,7 @@ from recrawl.learning import list_rows
 from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.list_names import key_of, push_key
 from recrawl.learning.list_reports import Heard, ListReports
+from recrawl.learning.list_visits import ListVisits
 from recrawl.learning.list_worth import ListWorth
 from recrawl.learning.lists import Lists
 from recrawl.learning.page_model import PageModel, saw_change
@@ -49,6 +50,7 @@ class Signals:
         self._beliefs = beliefs
         self.lists = Lists(beliefs.setting.now, rate_grid(beliefs.setting.rates))
         self.lists.grow(beliefs.size)
+        self._visits = ListVisits(self.lists)
         self.worth, self.reports = ListWorth(beliefs, self.lists), ListReports(beliefs, self.lists)
         self._sweep: tuple[int, int] | None = None
         """The list whose pages are being brought in line, and how many are."""
@@ -77,6 +79,13 @@ class Signals:
         self._answered(np.array([target]))
         self.lists.same(row, now)
         self.worth.appraise(row, now)
+
+    def failed(self, target: int) -> None:
+        """A list could not be read."""
+        row = self.lists.row_of[target]
+        if self.lists.failed(row):
+            self.lists.rows.kept_at[row], self._rest_until = -math.inf, -math.inf
+            self.lists.rows.flow[row] = 0.0
 
     def push(self, ids: IntArray, now: float, at: FloatArray, last: FloatArray) -> IntArray:
         """Something outside says that these changed; the sources of which that changes what is believed."""
@@ -154,8 +163,8 @@ class Signals:
         prompted = float(self._chance(ids)[~first].sum())
         judged = ~first[positions] & (since[positions] < visits.now)
         if judged.any():
-            told = self.lists.told(places[judged], visits.now, since[positions[judged]])
-            self.lists.visited(told, changed[positions[judged]], self._shares)
+            told = self._visits.told(places[judged], visits.now, since[positions[judged]])
+            self._visits.visited(told, changed[positions[judged]], self._shares)
         self.lists.answered(places)
         self._listen(np.unique(ids[positions]))
         return prompted

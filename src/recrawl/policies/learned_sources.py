@@ -136,12 +136,16 @@ class LearnedSources(RankedPolicy):
             self._read_lists(useful)
             if everybody:
                 self.ranking.rouse_all()
+        if self.learned.signals is not None and visits.failed is not None:
+            failed = ids[visits.failed]
+            for target in failed[self.learned.signals.are_lists(failed)].tolist():
+                self.learned.signals.failed(target)
         self._land(ids)
         self._keep_up()
 
     def _learn(self, visits: Visits) -> bool:
         """Learn from visits; one to a list that shows nothing of its own teaches only what it says."""
-        shows = visits.published is not None or visits.new is not None
+        shows = visits.published is not None or visits.new is not None or visits.changed is not None
         lists = visits.of_lists
         if not shows and self.learned.signals is not None:
             lists = lists | self.learned.signals.are_lists(visits.ids)

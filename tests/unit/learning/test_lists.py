@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from recrawl.learning.list_visits import ListVisits
 from recrawl.learning.lists import SIGNAL_MEMORY_DAYS, Lists
 from recrawl.learning.rates import rate_grid
 from recrawl.learning.signal_batches import ALONE, LEAST_SIZE
@@ -15,6 +16,8 @@ HOUR, DAY = 3600.0, 86400.0
 NOW = 20_000 * DAY
 RATES = rate_grid((1e-9, 1e-3), 5)
 NAN, NEVER = np.nan, -np.inf
+HIDDEN = 0.99
+"""Of a list nobody has judged."""
 
 
 def evidence(ids: np.ndarray) -> np.ndarray:
@@ -136,7 +139,7 @@ def test_a_page_of_which_no_time_is_stated_is_named_by_nobody_and_tells_nothing(
     assert site.lists.sources.says(places).tolist() == [False, True]
     assert site.lists.hidden(places)[0] == 1.0
     assert site.of("time") == 0.0
-    told = site.lists.told(places, NOW + 5 * HOUR, np.full(2, NOW))
+    told = ListVisits(site.lists).told(places, NOW + 5 * HOUR, np.full(2, NOW))
     assert told.covered.tolist() == [0.0, 3 * HOUR]
     np.testing.assert_allclose(told.since_read, [5 * HOUR, 2 * HOUR])
 
@@ -146,12 +149,24 @@ def test_a_page_that_vanishes_from_a_list_waits_as_before_and_its_time_stands_st
     site.says(NOW + HOUR, NOW - DAY, NOW - DAY)
     site.says(NOW + 2 * HOUR, NOW - DAY, NOW + HOUR)
     time = site.of("time", 1)
-    assert site.says(NOW + 30 * HOUR, NOW - DAY) == []
+    assert site.says(NOW + 30 * HOUR, NOW - DAY) == [1], "something else is believed of it"
     assert site.lists.places_of(site.row)[0].tolist() == [0]
     assert (site.of("time", 1), site.of("pending", 1)) == (time, 1)
+    assert site.lists.hidden(site.lists.sources.places(np.arange(2))).tolist() == [pytest.approx(HIDDEN, abs=0.01), 1.0]
     assert site.says(NOW + 40 * HOUR, NOW - DAY, NOW + 20 * HOUR) == [1]
     assert site.of("time", 1) == pytest.approx(time + 20 * HOUR, rel=0.01)
     assert site.lists.places_of(site.row)[0].tolist() == [0, 1]
+
+
+def test_a_list_that_cannot_be_read_three_times_tells_nothing_until_it_can() -> None:
+    site = Site()
+    site.says(NOW + HOUR, NOW - DAY)
+    places = site.lists.sources.places(np.arange(1))
+    before = site.lists.hidden(places)[0]
+    assert [site.lists.failed(site.row) for _ in range(4)] == [False, False, True, False]
+    assert before < site.lists.hidden(places)[0] == 1.0
+    site.lists.same(site.row, NOW + 2 * HOUR)
+    assert site.lists.hidden(places)[0] == before
 
 
 def test_a_list_read_again_unchanged_is_silence_of_all_its_pages() -> None:
@@ -199,7 +214,7 @@ def test_a_push_is_news_and_silence_since_it_counts() -> None:
 def test_pushes_cover_a_page_from_the_first_one_on_and_at_every_moment() -> None:
     site = Site(last=NOW)
     site.pushed(NOW + 10 * HOUR, 0)
-    told = site.lists.told(site.lists.sources.places(np.array([0])), NOW + 12 * HOUR, np.array([NOW]))
+    told = ListVisits(site.lists).told(site.lists.sources.places(np.array([0])), NOW + 12 * HOUR, np.array([NOW]))
     assert told.covered.tolist() == [2 * HOUR]
     assert told.since_read.tolist() == [10 * HOUR]
 
@@ -217,7 +232,7 @@ def test_a_row_that_was_met_with_its_pages_first_is_one_of_pushes_once_it_pushes
     site.lists.row(7)
     site.pushed(NOW + HOUR, 0)
     assert site.lists.rows.pushed[site.lists.by_key[7]]
-    told = site.lists.told(site.lists.sources.places(np.array([0])), NOW + 5 * HOUR, np.array([NOW]))
+    told = ListVisits(site.lists).told(site.lists.sources.places(np.array([0])), NOW + 5 * HOUR, np.array([NOW]))
     assert told.covered.tolist() == [4 * HOUR]
 
 
