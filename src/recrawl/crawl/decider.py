@@ -21,7 +21,6 @@ import numpy as np
 
 from recrawl.config.live_policies import LEARNED
 from recrawl.crawl.click_reader import NewClicks
-from recrawl.crawl.events import source_event
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.holds import Holds
 from recrawl.crawl.hosts import Hosts
@@ -31,7 +30,7 @@ from recrawl.crawl.own_holds import due_at
 from recrawl.crawl.owner_schedules import OwnerSchedules
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.signals import Told, outlived
-from recrawl.crawl.visit_outcome import outcome_of
+from recrawl.crawl.visit_outcome import keep_address, outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
 from recrawl.learning.readership import Clicked
 from recrawl.policies.contract import Listening, LivePolicy, Readers
@@ -85,11 +84,13 @@ class Decider:
             self.memory.load_shared(shared)
         self._configure(everyone, lines)
         requested = [number for number in everyone if lines[number].wanted > 0.0]
+        sitemaps = [number for number in everyone if lines[number].kind == "sitemap"]
         del lines, sources  # as objects they are large
         rest = iter(progress)
         while some := list(islice(rest, AT_A_TIME)):
             self._restore(some, now)
         self._configure(requested)
+        self._expect_lists(sitemaps)
         self.holds.tell(everyone)
         self.hosts.tell(self.hosts, now)
 
@@ -118,6 +119,7 @@ class Decider:
         self._configure(numbers, fresh)
         self._restore([each for each in progress if each.source in new], now)
         self._configure([number for number, source in zip(numbers, fresh, strict=True) if source.wanted > 0.0])
+        self._expect_lists([number for number, source in zip(numbers, fresh, strict=True) if source.kind == "sitemap"])
         self.hosts.respect(numbers, strangers, holds, now)
         self.holds.tell(numbers)
 
@@ -127,7 +129,7 @@ class Decider:
 
     def _add(self, source: Source) -> None:
         number = self.roster.add(source)
-        self.hosts.add(source.url)
+        self.hosts.add(source.url, source.added)
         self.schedules.request(number, source.wanted)
         self.holds.added(number, source.id)
 
@@ -188,6 +190,10 @@ class Decider:
             ),
         )
 
+    def _expect_lists(self, numbers: list[int]) -> None:
+        if isinstance(self.policy, Listening):
+            self.policy.expect_lists(np.array(numbers, np.int64))
+
     def _restore(self, progress: Iterable[Progress], now: float) -> None:
         """Go on with sources where they were left, and give the policy back what it knew of those tried before."""
         tried = []
@@ -219,11 +225,23 @@ class Decider:
         roster.in_flight.update(numbers)
         intents = []
         for number, merit in zip(numbers, index, strict=True):
-            source, progress, host = roster.source(number), roster.progress(number), self.hosts.key(number)
+            source, host = roster.source(number), self.hosts.key(number)
+            progress = self._for_visit(number, source)
             options, alone = source.terms(self.rules.defaults), self.hosts.has_one_source(number)
             intents.append(Intent(number, source, progress, host, merit, price, options, alone))
         self.hosts.begin_visits(numbers, now)
         return intents
+
+    def _for_visit(self, number: int, source: Source) -> Progress:
+        """The progress of a source; a list is to be read in full if it may name sources that were added since."""
+        progress = self.roster.progress(number)
+        if (
+            source.kind in ("sitemap", "feed")
+            and progress.last is not None
+            and self.hosts.has_grown_since(number, progress.last)
+        ):
+            return msgspec.structs.replace(progress, etag="", modified="")
+        return progress
 
     def give_back(self, intents: Sequence[Intent], now: float) -> None:
         """These were not carried out after all."""
@@ -282,7 +300,7 @@ class Decider:
             if outcome.source is not None and number in self.roster:
                 url = outcome.source.url
                 if outcome.taken or self.roster.urls.get(url, number) != number:
-                    _stay(outcome, self.roster.url(number))
+                    keep_address(outcome, self.roster.url(number))
                 self._change(number, outcome.source, now)
                 self.holds.after_visits([number], [outcome])
         self._configure(self.schedules.answer(numbers))
@@ -374,15 +392,3 @@ class Decider:
         for number in outlived(told, [self.roster.progress(number) for number in told.at], now):
             self.holds.lift(number, now)
         return self.scheduled([number for number in told.at if self.roster.progress(number).visits])
-
-
-def _stay(outcome: VisitOutcome, url: str) -> None:
-    """If a source has moved, then onto an URL that another one has: it keeps its own, and is retired."""
-    source = outcome.source
-    if source is None or source.url == url:
-        return
-    note = f"moved to {source.url}, which is in the catalogue"
-    outcome.source = msgspec.structs.replace(source, url=url, state="retired", note=note)
-    outcome.hold_until = math.inf
-    if outcome.events:  # none are where its owner wants no notice
-        outcome.events = [*outcome.events[:-1], source_event(outcome.source, "retired", outcome.crawl.at)]

@@ -35,6 +35,8 @@ class Hosts:
         self._keys: list[str] = []
         self._sources: dict[int, int] = {}
         """Per group, how many sources of the catalogue it has."""
+        self._latest: dict[int, float] = {}
+        """Per group, when the latest source was added."""
         self._visits: dict[int, int] = {}
         """Per group, visits that were chosen and have requests left to make."""
 
@@ -44,8 +46,8 @@ class Hosts:
 
     # -- which source is where
 
-    def add(self, url: str) -> None:
-        """Of the source with the next number."""
+    def add(self, url: str, added: float = -math.inf) -> None:
+        """Of the source with the next number, which was added at that time."""
         if self.shared:
             key = self.slots.key_of(url)
             group = self._groups.get(key)
@@ -53,6 +55,7 @@ class Hosts:
                 group = self._groups[key] = len(self._keys)
                 self._keys.append(key)
             self._group_of.append(group)
+            self._latest[group] = max(self._latest.get(group, added), added)
             self._sources[group] = self._sources.get(group, 0) + 1
 
     def remove(self, number: int) -> None:
@@ -62,6 +65,10 @@ class Hosts:
             self._sources[group] -= 1
             if not self._sources[group]:
                 del self._sources[group]
+
+    def has_grown_since(self, number: int, time: float) -> bool:
+        """Whether sources were added after a time to the host of a source."""
+        return self.shared and self._latest[self._group_of[number]] > time
 
     def groups_from(self, first: int) -> IntArray | None:
         """The policy's groups of sources from a number on."""

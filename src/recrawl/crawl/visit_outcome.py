@@ -6,6 +6,7 @@ when seen twice, nothing is deleted. What failed or is gone is the business of `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -275,6 +276,18 @@ def _completed(outcome: VisitOutcome, visit: Visit, rules: CrawlRules, source: S
     outcome.source = None if source is visit.intent.source else source
     outcome.hold_until, outcome.taken = until, visit.taken
     return outcome
+
+
+def keep_address(outcome: VisitOutcome, url: str) -> None:
+    """If a source has moved, then onto an URL that another one has: it keeps its own, and is retired."""
+    source = outcome.source
+    if source is None or source.url == url:
+        return
+    note = f"moved to {source.url}, which is in the catalogue"
+    outcome.source = msgspec.structs.replace(source, url=url, state="retired", note=note)
+    outcome.hold_until = math.inf
+    if outcome.events:  # none are where its owner wants no notice
+        outcome.events = [*outcome.events[:-1], source_event(outcome.source, "retired", outcome.crawl.at)]
 
 
 def _moved(source: Source, url: str) -> tuple[Source, bool]:

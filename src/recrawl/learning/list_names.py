@@ -28,11 +28,7 @@ def folders_below(labels: Sequence[str]) -> list[str]:
     >>> folders_below(["a/b/x", "a/b/c/y", "a/b/c/z", "a/b/d/e/f"])
     ['', 'c', 'c', 'd']
     """
-    paths = [label.split("/")[:-1] for label in labels]
-    if not paths:
-        return []
-    low, high = min(paths), max(paths)
-    common = next(
-        (k for k, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), min(len(low), len(high))
-    )
-    return [path[common] if len(path) > common else "" for path in paths]
+    low, high = min(labels, default=""), max(labels, default="")
+    differ = (k for k, (one, other) in enumerate(zip(low, high, strict=False)) if one != other)
+    start = low[: next(differ, min(len(low), len(high)))].rfind("/") + 1
+    return [label[start:].rpartition("/")[0].partition("/")[0] for label in labels]

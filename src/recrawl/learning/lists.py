@@ -198,6 +198,8 @@ class Lists:
 
     def _leave(self, row: int, ids: IntArray) -> IntArray:
         """A list names nobody but these any more; of which targets it says nothing now, by silence neither."""
+        if np.array_equal(self.members[row], ids):
+            return np.empty(0, np.int64)
         gone = np.setdiff1d(self.members[row], ids)
         places = self.sources.places_in(gone, row)
         gone, places = gone[places >= 0], places[places >= 0]
@@ -381,8 +383,9 @@ class Lists:
             out[waits] = trusted * found
         return out
 
-    def answered(self, places: IntArray) -> None:
-        """These were visited: no signal is left waiting."""
+    def answered(self, places: IntArray, now: float) -> None:
+        """These were visited, which answers all signals of before."""
         sources = self.sources
+        places = places[sources.signalled[places] <= now]
         self.batches.leave(sources.batch[places].astype(np.int64))
         sources.batch[places], sources.pending[places], sources.doubt[places] = ALONE, 0, 1.0

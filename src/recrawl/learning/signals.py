@@ -55,6 +55,8 @@ class Signals:
         self._sweep: tuple[int, int] | None = None
         """The list whose pages are being brought in line, and how many are."""
         self._rest = KEPT_DAYS * self.lists.day
+        self._hurried = 0
+        """How many lists' pages cannot wait for that."""
         self._kept_to, self._owing, self._rest_until = beliefs.setting.now, 0.0, -math.inf
         """Up to when it is counted how many pages should be in line, how many are missing, and when the next is due."""
 
@@ -63,10 +65,10 @@ class Signals:
     def read(self, target: int, now: float, ids: IntArray, lastmod: FloatArray, last: FloatArray) -> IntArray:
         """A list was read; the sources of which that changes what is believed."""
         row = self.lists.row(key_of(self._beliefs.label(target), target), target)
-        self._answered(np.array([target]))
+        self._answered(np.array([target]), now)
         named = self.lists.read(row, now, ids, lastmod, last, self._evidence)
         if self.lists.rows.reads[row] == 1:
-            self._rest_until = -math.inf
+            self._hurry()
         if self._beliefs.labels is not None:
             self.lists.split(row, self._labels)
         touched = self._heard(ids, named)
@@ -76,7 +78,7 @@ class Signals:
     def same(self, target: int, now: float) -> None:
         """A list was read again, and says what it said."""
         row = self.lists.row_of[target]
-        self._answered(np.array([target]))
+        self._answered(np.array([target]), now)
         self.lists.same(row, now)
         self.worth.appraise(row, now)
 
@@ -84,8 +86,12 @@ class Signals:
         """A list could not be read."""
         row = self.lists.row_of[target]
         if self.lists.failed(row):
-            self.lists.rows.kept_at[row], self._rest_until = -math.inf, -math.inf
-            self.lists.rows.flow[row] = 0.0
+            self.lists.rows.kept_at[row], self.lists.rows.flow[row] = -math.inf, 0.0
+            self._hurry()
+
+    def _hurry(self) -> None:
+        """All pages of a list are to be brought in line with it, now."""
+        self._hurried, self._rest_until = self._hurried + 1, -math.inf
 
     def push(self, ids: IntArray, now: float, at: FloatArray, last: FloatArray) -> IntArray:
         """Something outside says that these changed; the sources of which that changes what is believed."""
@@ -96,9 +102,9 @@ class Signals:
         ]
         return self._heard(ids, np.concatenate([*named, np.empty(0, np.int64)]))
 
-    def _answered(self, ids: IntArray) -> None:
+    def _answered(self, ids: IntArray, now: float) -> None:
         """These were visited, which answers whatever was said of them: of a list perhaps by an index of lists."""
-        self.lists.answered(self.lists.sources.rings(ids)[1])
+        self.lists.answered(self.lists.sources.rings(ids)[1], now)
 
     def _heard(self, ids: IntArray, named: IntArray) -> IntArray:
         """Something was said of sources, of some that they changed; those of which something else is believed now."""
@@ -158,14 +164,14 @@ class Signals:
         changed, ids = saw_change(visits), visits.ids
         positions, places = self.lists.sources.rings(ids)
         if changed is None or not len(places):
-            self._answered(ids)
+            self._answered(ids, visits.now)
             return 0.0
         prompted = float(self._chance(ids)[~first].sum())
         judged = ~first[positions] & (since[positions] < visits.now)
         if judged.any():
             told = self._visits.told(places[judged], visits.now, since[positions[judged]])
             self._visits.visited(told, changed[positions[judged]], self._shares)
-        self.lists.answered(places)
+        self.lists.answered(places, visits.now)
         self._listen(np.unique(ids[positions]))
         return prompted
 
@@ -306,6 +312,7 @@ class Signals:
         self._owing -= count
         self._sweep = row, begin + count
         if begin + count >= len(members):
+            self._hurried = max(self._hurried - 1, 0)
             self.worth.appraise(row, now)
             self.lists.rows.kept_at[row], self._sweep = now, None
         return ids
@@ -316,6 +323,8 @@ class Signals:
         if self._sweep is None and now < self._rest_until:
             self._owing = 0.0
             return 0
+        if self._hurried:
+            return AT_A_TIME
         self._owing = min(self._owing + 1.0 + len(self.lists.sources) * passed / self._rest, float(AT_A_TIME))
         return int(self._owing)
 

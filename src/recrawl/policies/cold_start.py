@@ -33,7 +33,7 @@ FAMILIES = 0.5
 TURN = 2.0**-40
 """A turn lowers the merit by this part of it: a billion of them by a thousandth."""
 SOONER = -(2.0**41)
-"""The turn of one that is looked at before all others of up to twice its merit."""
+"""The turn of one that is looked at before all others of up to three times its merit."""
 
 
 class ColdStart:
@@ -134,12 +134,12 @@ class ColdStart:
         before = np.array([target - 1])
         waits = target > self._first and not self.strangers(before)[0]
         if waits and not self._kept.visited[before][0] and not self._kept.removed[before][0]:
-            self.hasten(target - 1)
+            self.hasten(before)
 
-    def hasten(self, target: int) -> None:
-        """Look at this newcomer before its equals."""
-        self._kept.turn[target] = SOONER
-        self.configure(np.array([target]))
+    def hasten(self, ids: IntArray) -> None:
+        """Look at these newcomers before their equals."""
+        self._kept.turn[ids] = SOONER
+        self.configure(ids)
 
     # -- when they may be chosen
 

@@ -9,7 +9,7 @@ The live program needs a little more, in one piece that all its policies offer a
     └── LivePolicy        configure, index, due, reasons, survey, price; rows and shared, which outlive a restart
     Priced                intervals                     for those that weigh targets against a price
     Readers               feedback, mark, appeal        for those that learn from readers' clicks
-    Listening             lists, heard, drain_told      for those that learn whom of lists and pushes to believe
+    Listening             lists, heard, expect_lists    for those that learn whom of lists and pushes to believe
     Pooling               summary, adopt                for those that learn what a fleet has in common
 
 A policy built on `policies.base.RankedPolicy` is a live one without a line of its own, if it says which of its arrays
@@ -230,6 +230,10 @@ class Listening(Protocol):
 
     def heard(self, ids: npt.ArrayLike) -> list[Heard | None]:
         """What lists and pushes have said of some targets; None for one that nobody names."""
+        ...
+
+    def expect_lists(self, ids: npt.ArrayLike) -> None:
+        """Some targets are lists, as far as anybody knows: of newcomers these are looked at first."""
         ...
 
     def drain_told(self) -> IntArray:

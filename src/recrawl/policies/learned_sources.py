@@ -165,7 +165,8 @@ class LearnedSources(RankedPolicy):
                 here = ~kept.removed[pages] & (pages != target)
                 pages, lastmod = pages[here], lastmod[here]
                 last = np.where(kept.visited[pages], kept.last[pages], -np.inf)
-                self._heard(self.learned.told().read(target, visits.now, pages, lastmod, last), pages)
+                touched = self.learned.told().read(target, visits.now, pages, lastmod, last)
+                self._heard(touched, touched)
                 self.newcomers.found_list(target)
             elif self.learned.signals is not None and self.learned.signals.are_lists(np.array([target]))[0]:
                 self.learned.signals.same(target, visits.now)
@@ -181,6 +182,12 @@ class LearnedSources(RankedPolicy):
         np.maximum.at(latest, place, at[here])
         last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
         self._heard(self.learned.told().push(ids, now, latest, last), ids)
+
+    def expect_lists(self, ids: npt.ArrayLike) -> None:
+        """Some sources are lists, as far as anybody knows: of newcomers these are looked at first."""
+        chosen = self._known(ids)
+        self._admit()
+        self.newcomers.hasten(chosen[~self.kept.visited[chosen] & ~self.kept.removed[chosen]])
 
     def drain_told(self) -> IntArray:
         """The sources of which lists or pushes said something since this was asked last: their rows are others now."""

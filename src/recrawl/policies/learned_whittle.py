@@ -144,7 +144,7 @@ class LearnedWhittle(LearnedSources):
         self.ranking.follow_clock(now)
         self._admit()
         if self.may_end_in_lists and not kept.visited[len(kept) - 1]:
-            self.newcomers.hasten(len(kept) - 1)
+            self.newcomers.hasten(np.array([len(kept) - 1]))
         self.may_end_in_lists = False
         if self.stale:
             self._recompute()

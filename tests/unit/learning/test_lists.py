@@ -45,7 +45,7 @@ class Site:
 
     def visit(self, now: float, *ids: int) -> None:
         chosen = np.array(ids)
-        self.lists.answered(self.lists.sources.rings(chosen)[1])
+        self.lists.answered(self.lists.sources.rings(chosen)[1], now)
         self.last[chosen] = now
 
     def of(self, name: str, page: int = 0) -> float:
@@ -261,7 +261,7 @@ def test_a_second_batch_leaves_what_the_first_may_have_been_right_about() -> Non
         doubts.append(lists.doubt(lists.sources.places(ids))[0])
     assert all(later < 0.7 * earlier for earlier, later in pairwise(doubts))
     assert lists.batches.waiting[: len(lists.batches)].sum() == 10
-    lists.answered(lists.sources.places(ids))
+    lists.answered(lists.sources.places(ids), NOW + 5 * DAY)
     assert (lists.doubt(lists.sources.places(ids)) == 1.0).all()
     assert lists.batches.waiting[: len(lists.batches)].sum() == 0
 
