@@ -366,3 +366,17 @@ def test_a_hold_that_is_released_is_over_and_to_be_stored_so(refused: Decider) -
     assert (stored.source, stored.held_until, stored.failures) == (1, 0.0, 0)
     assert list(refused.holds.waits(NOW + 200.0)) == []
     assert chosen(refused, NOW + 200.0) == [1]
+
+
+# -- lists
+
+
+def test_a_list_is_read_in_full_if_sources_were_added_to_its_host_since(decider: Decider) -> None:
+    site = Source(id=1, url="https://a.example/sitemap.xml", kind="sitemap", added=START)
+    decider.upsert([site], NOW, [past(1, etag='"1"', modified="then")])
+    (before,) = decider.choose(NOW + 10 * DELAY_S, 1.0)
+    assert (before.progress.etag, before.progress.modified) == ('"1"', "then")
+    decider.give_back([before], NOW + 10 * DELAY_S)
+    decider.upsert([Source(id=2, url="https://a.example/2", state="paused", added=NOW)], NOW + 20 * DELAY_S)
+    (again,) = decider.choose(NOW + 30 * DELAY_S, 1.0)
+    assert (again.source.id, again.progress.etag, again.progress.modified) == (1, "", "")

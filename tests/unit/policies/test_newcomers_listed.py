@@ -99,3 +99,25 @@ def test_held_newcomers_stay_held_when_they_are_named() -> None:
     assert policy.choose(NOW + 2, 3.0).tolist() == []
     policy.release([2])
     assert sorted(policy.choose(NOW + DAY, 3.0).tolist()) == [0, 1, 2]
+
+
+def test_newcomers_known_to_be_lists_are_looked_at_first() -> None:
+    policy = LearnedWhittle("freshness")
+    policy.start(0, NOW)
+    policy.add(PAGES)
+    policy.expect_lists([40, 7])
+    assert set(looked(policy, 2)) == {40, 7}
+
+
+def test_a_signal_that_comes_while_its_page_is_visited_is_not_answered_by_that_visit() -> None:
+    policy = told(np.full(PAGES, NOW - 9 * DAY))
+    page = policy.choose(NOW + HOUR, 1.0)
+    policy.signal(page, NOW + HOUR + 5.0)
+    policy.observe(Visits(page, NOW + HOUR + 2.0, changed=[False]))
+    (heard,) = policy.heard(page)
+    assert heard is not None
+    pushes = policy.learned.signals.lists.sources  # type: ignore[union-attr]
+    _, places = pushes.rings(page)
+    assert pushes.pending[places].tolist().count(1) == 1
+    policy.observe(Visits(page, NOW + 2 * HOUR, changed=[True]))
+    assert not pushes.pending[places].any()
