@@ -15,6 +15,8 @@ mean rate of gain from x; the best T is the first passage of x. Three cases::
 
 Without signals it is `continuous_index` with value wΔ/(Δ+μ) and rate Δ+μ, without fading `change_signal_index`.
 
+Like that one it is for known parameters; what ranks where they have to be learned is in `learning/signals`.
+
 Symbols: Δ change_rate, λ recall, ν false_rate, μ decay, X, x worth. Inside time is in units of 1/(Δ+μ).
 """
 

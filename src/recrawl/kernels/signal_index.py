@@ -15,6 +15,8 @@ of `continuous_index`. The integral splits by the number of signals so far into 
 Above `MOST_SIGNALS` terms the expected time spent at each ℓ has settled at 1/m, m = α + γκ, and S follows to order
 (κ/ℓ)² from the renewal theorem.
 
+It is for known Δ, λ and ν, and the yardstick for what ranks where they have to be learned (`learning/signals`).
+
 Symbols: Δ change_rate, λ recall, ν false_rate, τ age, n signals, w weight, C cost. Inside time is in units of 1/Δ.
 """
 
