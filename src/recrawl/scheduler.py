@@ -450,12 +450,12 @@ class Scheduler(AbstractContextManager["Scheduler"]):
                 batch.progress += self._decider.scheduled(self._decider.roster.numbers_of(changed))
             try:
                 self._store.commit(batch)
-                if lists:
-                    list_notes.write(self._store, lists)
             except BaseException:
                 with self._lock:
                     self._pending.put_back(batch)
                 raise
+            if lists:  # after the commit, which is not to be made again if this fails
+                list_notes.write(self._store, lists)
 
     def close(self) -> None:
         """Give keys in flight back, write what is left to write, and let others have the store.

@@ -111,7 +111,7 @@ def test_what_an_honest_sitemap_announces_is_fetched_next(tmp_path: Path) -> Non
     assert (told["pages"], told["trust"] > 0.9, told["right"] > 0.8) == (30, True, True)
     words = said("explain", "--store", str(path), "sitemap.xml")
     assert "It names 30 watched pages" in words
-    assert " times of 100 and tells of " in words
+    assert " times out of 100 and tells of " in words
     assert "A fetch now would name about" in words
     page = json.loads(said("explain", "--json", "--store", str(path), "page/3"))["named_by"]
     assert (page["name"].endswith(SITEMAP), page["told"] > 0.5) == (True, True)

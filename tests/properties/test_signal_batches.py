@@ -62,7 +62,7 @@ def test_batches_count_who_waits_in_them(steps: list[tuple[str, int, int, float]
         elif what == "push":
             lists.push(7, now, here, np.full(len(here), now), last[here], evidence)
         elif what == "visit":
-            lists.answered(lists.sources.rings(here)[1])
+            lists.answered(lists.sources.rings(here)[1], now)
             last[here] = now
         elif what == "learn":
             batch = lists.sources.batch[lists.sources.rings(here)[1]].astype(np.int64)

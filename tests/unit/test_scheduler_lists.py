@@ -56,7 +56,7 @@ def test_an_announced_change_is_fetched_next_and_another_is_not(scheduler: Sched
     assert found.as_list is not None
     assert found.as_list.trust > 0.9
     assert found.as_list.right > 0.8
-    assert "times of 100 and tells of" in found.as_list.words
+    assert "times out of 100 and tells of" in found.as_list.words
     by = scheduler.explain(announced).named_by
     assert by is not None
     assert (by.name, by.signals) == (LIST, 1)

@@ -8,6 +8,8 @@ import click
 
 from recrawl.cli.options import name_of, opened_store, settings, store_options
 
+LONGEST_AGO_S = 366 * 86400.0
+
 
 @click.command(name="signal", short_help="Tell the crawler that a source has changed.")
 @click.argument("target")
@@ -23,10 +25,13 @@ def command(target: str, at: str | None) -> None:
     such word was right before. `recrawl crawl TARGET` fetches at once.
     """
     from recrawl.cli.targets import find_source
+    from recrawl.errors import ParameterError
     from recrawl.store.records import Signal
 
     now = time.time()
     changed = now if at is None else time_of(at, now)
+    if not 0.0 <= now - changed <= LONGEST_AGO_S:
+        raise ParameterError("--at", "a time of the last year, and none to come", repr(at))
     with opened_store(settings()) as store:
         source = find_source(store, target)
         store.record_signals([Signal(source=source.id, at=min(changed, now), came=now, by="told")])

@@ -60,7 +60,7 @@ class Decider:
         self.hosts = Hosts(self.roster, slots, policy, rules.parallel_per_host)
         self.schedules = OwnerSchedules(self.roster)
         self.holds = Holds(self.roster, self.hosts, self.schedules, policy, rules)
-        self.lists = NamedSources(self.roster)
+        self.lists = NamedSources(self.roster, self._is_list)
         self.dearest = 1.0
         """What the dearest crawl of the catalogue costs; 1 for an empty one."""
         self._sites: dict[str, int] = {}
@@ -189,6 +189,9 @@ class Decider:
                 [self._sites.setdefault(s.found_on, len(self._sites)) if s.found_on else ALONE for s in chosen]
             ),
         )
+
+    def _is_list(self, number: int) -> bool:
+        return isinstance(self.policy, Listening) and bool(self.policy.are_lists(np.array([number]))[0])
 
     def _expect_lists(self, numbers: list[int]) -> None:
         if isinstance(self.policy, Listening):

@@ -82,8 +82,7 @@ def noted(decider: Decider, now: float) -> list[NotedList]:
     policy = decider.policy
     if not isinstance(policy, Listening):
         return []
-    known = [each for each in policy.lists(now) if each.id < 0 or each.id in decider.roster]
-    known = sorted(known, key=lambda each: -each.pages)[:MOST]
+    known = [each for each in policy.lists(now, MOST) if each.id < 0 or each.id in decider.roster]
     ids = [each.id for each in known if each.id >= 0]
     curves = dict(zip(ids, _curves(decider, ids), strict=True))
     return [_noted(each, decider, curves.get(each.id, ()), now) for each in known]

@@ -16,7 +16,7 @@ policy, and only `MOST_LISTINGS` are: a menu that stands on every page of a site
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,6 +41,8 @@ class NamedSources:
     """Finds out which sources documents name."""
 
     roster: Roster
+    is_list: Callable[[int], bool] = field(default=lambda number: False)
+    """Whether a source is known to be a list, from before this run perhaps."""
     _lists: set[int] = field(default_factory=set)
     """Those that have named sources in this run."""
     _listings: set[int] = field(default_factory=set)
@@ -69,7 +71,7 @@ class NamedSources:
             at: when it was visited
         """
         ids, lastmod = self._known(number, mentions, at)
-        if number not in self._lists and not len(ids):
+        if not len(ids) and number not in self._lists and not self.is_list(number):
             return None
         self._lists.add(number)
         return ids, lastmod

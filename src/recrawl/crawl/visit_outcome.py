@@ -306,8 +306,8 @@ def _children(visit: Visit, findings: Findings, source: Source) -> list[Source]:
     # A page links whatever it likes: as a sitemap, it speaks for its own host.
     own = f"{origin(visit.fetched.final_url)}/" if findings.kind == "page" else ""
     named = [*findings.links, *(item.link.partition("#")[0] for item in findings.items)]
-    # What its pages name in turn is not followed, even where it is their tags that say so.
-    options = msgspec.structs.replace(source.options, follow=False if source.tags else None)
+    # What its pages name in turn is not followed, even where it is their tags that say so; its pace is its own.
+    options = msgspec.structs.replace(source.options, follow=False if source.tags else None, interval=None)
     select = "" if findings.kind == "page" else source.select  # of a page it says which of its links count
     pages = msgspec.structs.replace(source, options=options, select=select, wanted=0.0)
     return found + [_child(pages, url, "page", visit.at) for url in named if url.startswith(own or "http")]

@@ -151,7 +151,7 @@ class VisitOutcome(VisitUpdate, kw_only=True):
         new: new items without a date, and those believed missed; on a first visit those of the backlog, which came at
             no known time
         changed: whether a page differed
-        said: what it says of other sources; None for nothing, or what it said before
+        mentions: what it says of other sources; None for nothing, or what it said before
         hold_until: when its source may be fetched again at the earliest
         taken: if it has moved, then to an address that is another source's already
     """

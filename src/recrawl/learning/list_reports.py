@@ -79,11 +79,12 @@ class ListReports:
     def __init__(self, beliefs: CatalogueBeliefs, lists: Lists) -> None:
         self._beliefs, self._lists = beliefs, lists
 
-    def lists(self, now: float) -> list[ListBelief]:
-        """What is thought of every list that is there."""
-        kept = self._lists.rows
+    def lists(self, now: float, most: int | None = None) -> list[ListBelief]:
+        """What is thought of the lists that are there, of so many at most: those that name most."""
+        kept, members = self._lists.rows, self._lists.members
         here = [row for row in self._lists.by_key.values() if kept.pushed[row] or kept.target[row] >= 0]
-        return [self._of_list(row, now) for row in here]
+        here.sort(key=lambda row: -len(members[row]))
+        return [self._of_list(row, now) for row in here[:most]]
 
     def _of_list(self, row: int, now: float) -> ListBelief:
         lists, kept, trust = self._lists, self._lists.rows, self._lists.trust

@@ -42,6 +42,7 @@ class KeptList(msgspec.Struct, array_like=True):
     reads: int
     account: Account
     parts: dict[str, Account] = {}
+    failures: int = 0
 
 
 class KeptSource(msgspec.Struct, array_like=True):
@@ -121,13 +122,14 @@ def load_shared(lists: Lists, state: dict[str, Any]) -> None:
 
 def _kept(lists: Lists, row: int) -> KeptList:
     trust = lists.trust
-    parts = [(name, part) for (whole, name), part in lists.parts.items() if whole == row and trust.visits[part] > 0.0]
+    parts = [(name, part) for name, part in lists.parts.get(row, {}).items() if trust.visits[part] > 0.0]
     parts.sort(key=lambda each: -float(trust.visits[each[1]]))
     return KeptList(
         float(lists.rows.read[row]),
         int(lists.rows.reads[row]),
         _account(lists, row),
         {name: _account(lists, part) for name, part in parts[:MOST_PARTS]},
+        int(lists.rows.failures[row]),
     )
 
 
@@ -171,7 +173,7 @@ def _readable(lists: Lists, account: Account) -> bool:
 
 
 def _go_on(lists: Lists, row: int, kept: KeptList) -> None:
-    lists.rows.read[row], lists.rows.reads[row] = kept.read, kept.reads
+    lists.rows.read[row], lists.rows.reads[row], lists.rows.failures[row] = kept.read, kept.reads, kept.failures
     _resume(lists, row, kept.account)
     for name, account in kept.parts.items():
         _resume(lists, lists.part(row, name), account)

@@ -21,8 +21,10 @@ from recrawl.records import FloatArray, IntArray
 if TYPE_CHECKING:
     from recrawl.learning.beliefs import CatalogueBeliefs
 
-REST_DAYS, REST_UNPLANNED_DAYS = 60.0, 5.0
-"""After so long a list is worth the price whatever it told; sooner before anybody knows the price."""
+REST_DAYS, REST_NEW_DAYS = 60.0, 5.0
+"""After so long a list is worth the price whatever it told; sooner before anybody knows the price, or the list."""
+JUDGED_VISITS, JUDGED_READS = 20.0, 12
+"""A list is new until it was judged by so many visits, or was read so often."""
 REST_SHARE = 0.01
 """What lists are read for that tell nothing is at most this share of all visits."""
 
@@ -34,7 +36,7 @@ class ListWorth:
         self._beliefs, self._lists = beliefs, lists
         self.price = float("nan")
         """What the last token bought."""
-        self.begun, self.visits = beliefs.setting.now, 0.0
+        self.begun, self.visits = beliefs.now, 0.0
 
     def index(self, ids: IntArray, now: FloatArray) -> FloatArray:
         """What reading some lists is worth."""
@@ -45,7 +47,7 @@ class ListWorth:
         if faded.any():
             told[faded] = continuous_index(flow[faded] / fading[faded], fading[faded], waited[faded])
         price = self._price()
-        return weight * np.maximum(told, 0.0 if np.isnan(price) else price * waited / self._rest())
+        return weight * np.maximum(told, 0.0 if np.isnan(price) else price * waited / self._rest(ids))
 
     def age(self, ids: IntArray, level: FloatArray) -> FloatArray:
         """How long after its last reading each list is worth a level."""
@@ -57,7 +59,7 @@ class ListWorth:
             if faded.any():
                 age[faded] = crossing_age(flow[faded] / fading[faded], fading[faded], wanted[faded])
             price = self._price()
-            return age if np.isnan(price) else np.minimum(age, wanted / price * self._rest())
+            return age if np.isnan(price) else np.minimum(age, wanted / price * self._rest(ids))
 
     def _terms(self, ids: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         rows = np.array([self._lists.row_of[target] for target in ids.tolist()], np.int64)
@@ -73,13 +75,16 @@ class ListWorth:
         planned = self._plan_price()
         return self.price if np.isnan(planned) else planned
 
-    def _rest(self) -> float:
-        """After which time a list is worth the price whatever it told."""
+    def _rest(self, ids: IntArray) -> FloatArray:
+        """After which time each list is worth the price whatever it told: sooner while nobody could judge it."""
         freshness = self._beliefs.setting.objective == "freshness"
-        days = REST_UNPLANNED_DAYS if freshness and np.isnan(self._plan_price()) else REST_DAYS
+        rows = np.array([self._lists.row_of[target] for target in ids.tolist()], np.int64)
+        new = (self._lists.trust.visits[rows] < JUDGED_VISITS) & (self._lists.rows.reads[rows] < JUDGED_READS)
+        soon = new | (freshness and np.isnan(self._plan_price()))
         elapsed = max(self._beliefs.now - self.begun, self._lists.day)
         pace = max(self.visits, 1.0) / elapsed
-        return max(days * self._lists.day, len(self._lists.row_of) / (REST_SHARE * pace))
+        days = np.where(soon, REST_NEW_DAYS, REST_DAYS)
+        return np.maximum(days * self._lists.day, len(self._lists.row_of) / (REST_SHARE * pace))
 
     def _named(self, places: IntArray, expected: FloatArray) -> FloatArray:
         """How often a list names its pages, by what it did and, as if it had done so once, by what is expected of it.

@@ -46,7 +46,6 @@ class ListRows(Columns):
 
     read, reads, failures: when it was read last, how often, and how often in a row it could not be
     pushed: it stands for the pushes of a site
-    whole: the list that it is a part of
     split: how many pages it named when folders were last looked for
     flow, fading: what it is expected to tell that is worth more than the price, per time, and how fast that fades
     kept_at: when the beliefs of all its pages were last brought in line
@@ -59,7 +58,6 @@ class ListRows(Columns):
         "pushed": Column(np.bool_, False),
         "target": Column(np.int64, -1, kept=False),
         "key": Column(np.int64, 0, kept=False),
-        "whole": Column(np.int32, NOBODY, kept=False),
         "split": Column(np.int64, 0, kept=False),
         "flow": Column(np.float64, 0.0, kept=False),
         "fading": Column(np.float64, 0.0, kept=False),
@@ -71,7 +69,6 @@ class ListRows(Columns):
     pushed: BoolArray
     target: IntArray
     key: IntArray
-    whole: npt.NDArray[np.int32]
     split: IntArray
     flow: FloatArray
     fading: FloatArray
@@ -98,7 +95,8 @@ class Lists:
         self.by_key: dict[int, int] = {}
         self.members: dict[int, IntArray] = {}
         """Targets that each list names."""
-        self.parts: dict[tuple[int, str], int] = {}
+        self.parts: dict[int, dict[str, int]] = {}
+        """Accounts of folders, by the row of the whole list."""
 
     def __len__(self) -> int:
         """How many lists there are."""
@@ -339,11 +337,11 @@ class Lists:
 
     def part(self, row: int, name: str) -> int:
         """The account of a folder of a list, made if there is none."""
-        if (row, name) not in self.parts:
-            part = self.parts[row, name] = self._new_row()
-            self.rows.whole[part] = row
+        parts = self.parts.setdefault(row, {})
+        if name not in parts:
+            part = parts[name] = self._new_row()
             self.trust.begin_part(part, row)
-        return self.parts[row, name]
+        return parts[name]
 
     # -- what visits find
 

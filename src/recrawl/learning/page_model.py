@@ -184,7 +184,7 @@ class PageModel(AveragedModel):
     def adopt(self, others: FloatArray) -> None:
         """Count the summary of pages that others know of."""
         self.changes.others = others
-        self.changes.refit()
+        self.changes.refit(self._evidence_by_lists())
         self.recompute()
 
     def moments(self, rows: IntArray) -> Moments:
@@ -195,7 +195,7 @@ class PageModel(AveragedModel):
 
     def reasons(self, rows: IntArray, since: FloatArray, now: float) -> list[Reason]:
         """The change rate with its doubt, and the planned rate or the value and rate of the index."""
-        found, mean, sd = super().reasons(rows, since, now), self.changes.mean(rows), self.changes.sd(rows)
+        found, (mean, sd) = super().reasons(rows, since, now), self._change_moments(rows)
         for k, reason in enumerate(found):
             change = {"change_rate_per_s": float(mean[k]), "change_rate_sd": float(sd[k])}
             if self.plan is not None and self.plan.made:
@@ -204,6 +204,17 @@ class PageModel(AveragedModel):
             else:
                 found[k] = Reason("averaged", change | reason.numbers)
         return found
+
+    def _change_moments(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of the change rate, by lists too where some name the page."""
+        mean, sd = self.changes.mean(rows), self.changes.sd(rows)
+        listed = np.flatnonzero(self.heard.place[rows] >= 0)
+        if len(listed):
+            mass, rate = (each.astype(np.float64) for each in self.change_atoms(rows[listed]))
+            total = np.maximum(mass.sum(axis=1), 1e-300)
+            mean[listed] = (mass * rate).sum(axis=1) / total
+            sd[listed] = np.sqrt((mass * (rate - mean[listed][:, None]) ** 2).sum(axis=1) / total)
+        return mean, sd
 
     def shared(self) -> dict[str, Any]:
         """What belongs to no single page, as plain numbers."""

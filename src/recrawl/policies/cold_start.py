@@ -129,8 +129,14 @@ class ColdStart:
             self._next[family] = float(turns[place]) + 1.0
         return turns
 
+    def hasten_last(self) -> None:
+        """Lists come last in a catalogue that has some: so the last target may be one."""
+        last = len(self._kept) - 1
+        if not self._kept.visited[last] and self._kept.turn[last] > SOONER:
+            self.hasten(np.array([last]))
+
     def found_list(self, target: int) -> None:
-        """A target was a list. Lists come last in a catalogue that has some: so the one before it may be one too."""
+        """A target was a list: so the one before it may be one too."""
         before = np.array([target - 1])
         waits = target > self._first and not self.strangers(before)[0]
         if waits and not self._kept.visited[before][0] and not self._kept.removed[before][0]:

@@ -224,8 +224,12 @@ class Readers(Protocol):
 class Listening(Protocol):
     """A policy that learns how far to believe lists and pushes."""
 
-    def lists(self, now: float) -> list[ListBelief]:
-        """What is thought of every list, and of the pushes of every site."""
+    def lists(self, now: float, most: int | None = None) -> list[ListBelief]:
+        """What is thought of every list, and of the pushes of every site; of so many at most, those that name most."""
+        ...
+
+    def are_lists(self, ids: npt.ArrayLike) -> BoolArray:
+        """Which targets have turned out to be lists."""
         ...
 
     def heard(self, ids: npt.ArrayLike) -> list[Heard | None]:

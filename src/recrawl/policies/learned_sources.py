@@ -21,7 +21,7 @@ from recrawl.policies.call_checks import some_visits, times
 from recrawl.policies.cold_start import ColdStart
 from recrawl.policies.index_ranking import IndexRanking
 from recrawl.policies.source_columns import SourceColumns
-from recrawl.records import FloatArray, IntArray, Visits, checked, whole_numbers
+from recrawl.records import BoolArray, FloatArray, IntArray, Visits, checked, whole_numbers
 
 CLICKED_FROM = (-math.inf, -math.inf, -math.inf, 0.0, 0.0)
 """The least that each column of `Clicked` may hold."""
@@ -37,7 +37,7 @@ class LearnedSources(RankedPolicy):
     ranking: IndexRanking
     mark: int
     """How far the record of clicks has been read."""
-    may_end_in_lists: bool
+    lists_come_last: bool
     """Whether the last targets of a catalogue nobody has said anything of may be lists."""
     stale: bool
     """Whether rows or laws were loaded that nothing has been fitted to yet."""
@@ -47,7 +47,7 @@ class LearnedSources(RankedPolicy):
     def add(self, count: int, groups: npt.ArrayLike | None = None, labels: Sequence[str] | None = None) -> IntArray:
         """Make room for new targets, in constant time each on average; returns their ids."""
         self.require_start()
-        count, kept, self.may_end_in_lists = call_checks.more(count, labels), self.kept, False
+        count, kept, self.lists_come_last = call_checks.more(count, labels), self.kept, False
         if groups is not None and not kept.grouped:
             if len(kept):
                 raise ParameterError("groups", "None: the policy was started without groups", groups)
@@ -84,7 +84,7 @@ class LearnedSources(RankedPolicy):
         `kin` numbers families of sources that share what one newcomer is owed, from 0; -1 for none. It counts for
         sources that no other call has named yet.
         """
-        chosen, kept, self.may_end_in_lists = self._known(ids), self.kept, False
+        chosen, kept, self.lists_come_last = self._known(ids), self.kept, False
         size, positive = len(chosen), "finite and > 0"
         if importance is not None:
             importance = call_checks.numbers("importance", importance, "finite and >= 0", size)
@@ -167,7 +167,8 @@ class LearnedSources(RankedPolicy):
                 last = np.where(kept.visited[pages], kept.last[pages], -np.inf)
                 touched = self.learned.told().read(target, visits.now, pages, lastmod, last)
                 self._heard(touched, touched)
-                self.newcomers.found_list(target)
+                if self.lists_come_last:
+                    self.newcomers.found_list(target)
             elif self.learned.signals is not None and self.learned.signals.are_lists(np.array([target]))[0]:
                 self.learned.signals.same(target, visits.now)
 
@@ -182,6 +183,11 @@ class LearnedSources(RankedPolicy):
         np.maximum.at(latest, place, at[here])
         last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
         self._heard(self.learned.told().push(ids, now, latest, last), ids)
+
+    def are_lists(self, ids: npt.ArrayLike) -> BoolArray:
+        """Which targets have turned out to be lists."""
+        chosen, signals = self._known(ids), self.learned.signals
+        return np.zeros(len(chosen), dtype=bool) if signals is None else signals.are_lists(chosen)
 
     def expect_lists(self, ids: npt.ArrayLike) -> None:
         """Some sources are lists, as far as anybody knows: of newcomers these are looked at first."""

@@ -128,7 +128,7 @@ class LearnedWhittle(LearnedSources):
         self.newcomers = ColdStart(self.cold_start, self.now, self.kept, self.learned)
         self.mark, self.stale = 0, False
         self._enter(targets, numbers, labels, None if sources is None else sources.cost)
-        self.may_end_in_lists = targets > 1 and self.now > UNIX_TIMES
+        self.lists_come_last = targets > 1 and self.now > UNIX_TIMES
 
     @property
     def price(self) -> float:
@@ -143,9 +143,8 @@ class LearnedWhittle(LearnedSources):
         kept, self.now = self.kept, max(self.now, now)
         self.ranking.follow_clock(now)
         self._admit()
-        if self.may_end_in_lists and not kept.visited[len(kept) - 1]:
-            self.newcomers.hasten(np.array([len(kept) - 1]))
-        self.may_end_in_lists = False
+        if self.lists_come_last:
+            self.newcomers.hasten_last()
         if self.stale:
             self._recompute()
         tokens = min(budget, float(kept.cost[: len(kept)].sum())) if math.isinf(budget) else float(budget)
@@ -186,10 +185,10 @@ class LearnedWhittle(LearnedSources):
         when = np.broadcast_to(np.asarray(now, np.float64), chosen.shape)
         return self.learned.index(chosen, self.kept.since[chosen], when, self.ranking.tick)
 
-    def lists(self, now: float) -> list[ListBelief]:
-        """What is thought of every list, and of the pushes of every site."""
+    def lists(self, now: float, most: int | None = None) -> list[ListBelief]:
+        """What is thought of every list, and of the pushes of every site; of so many at most, those that name most."""
         signals = self.learned.signals
-        return [] if signals is None else signals.reports.lists(float(now))
+        return [] if signals is None else signals.reports.lists(float(now), most)
 
     def heard(self, ids: npt.ArrayLike) -> list[Heard | None]:
         """What lists and pushes have said of some sources; None for one that nobody names."""
@@ -258,7 +257,7 @@ class LearnedWhittle(LearnedSources):
         there was none, `last` is since when the source is known. A row of an unknown layout is not used: its source
         is known to have been crawled, and nothing more.
         """
-        chosen, kept, self.may_end_in_lists = self._known(ids), self.kept, False
+        chosen, kept, self.lists_come_last = self._known(ids), self.kept, False
         when = np.array(np.broadcast_to(np.asarray(last, np.float64), chosen.shape))
         crawled = np.isfinite(when)
         if visited is not None:

@@ -81,7 +81,7 @@ def test_after_a_restart_lists_and_their_folders_are_trusted_as_before_it() -> N
         assert (after.pages, after.said, after.waiting) == (before.pages, before.said, before.waiting)
         assert (after.signals, after.visits) == pytest.approx((before.signals, before.visits), rel=0.01)
     twin.due(EVERYONE)
-    parts = [{name for _, name in each.learned.signals.lists.parts} for each in (policy, twin)]  # type: ignore[union-attr]
+    parts = [{name for names in each.learned.signals.lists.parts.values() for name in names} for each in (policy, twin)]  # type: ignore[union-attr]
     assert parts[0] == parts[1] == {"news", "shop"}
     for each in (policy, twin):
         sources = each.learned.signals.lists.sources  # type: ignore[union-attr]

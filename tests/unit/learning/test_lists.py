@@ -285,11 +285,11 @@ def test_folders_of_some_size_have_accounts_and_the_others_none() -> None:
     lists.read(row, NOW, ids, np.full(70, NAN), np.full(70, NEVER), evidence)
     labels = [f"s/{'ab'[k % 2] if k < 60 else 'c'}/{k}" for k in range(70)]
     lists.split(row, lambda some: [labels[k] for k in some])
-    assert {name for _, name in lists.parts} == {"a", "b"}
+    assert set(lists.parts[row]) == {"a", "b"}
     part = lists.sources.part[lists.sources.places(ids)]
-    assert (part[:60:2] == lists.parts[row, "a"]).all()
+    assert (part[:60:2] == lists.parts[row]["a"]).all()
     assert (part[60:] == -1).all()
-    before = dict(lists.parts)
+    before = dict(lists.parts[row])
     for _ in range(5):
         lists.split(row, lambda some: [labels[k] for k in some])
-    assert lists.parts == before
+    assert lists.parts == {row: before}

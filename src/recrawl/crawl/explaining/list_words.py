@@ -12,7 +12,8 @@ from recrawl.units import show_duration
 
 FEW_VISITS = 5.0
 """A list that was judged by fewer visits is not judged yet."""
-DOUBTED, TRUSTED = 0.2, 0.8
+DOUBTED, TRUSTED = 0.005, 0.8
+"""Below a trust of the first a list is not believed; nobody's is when it is met."""
 
 
 class AsList(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +106,8 @@ def named_by(heard: Heard, source: int | None, name: str, now: float) -> NamedBy
 
 def verdict(noted: NotedList) -> str:
     """What is thought of a list in a word or two."""
+    if not noted.said:
+        return "silent"
     if noted.visits < FEW_VISITS:
         return "not judged yet"
     return "not believed" if noted.trust < DOUBTED else "believed" if noted.trust > TRUSTED else "in doubt"
@@ -115,19 +118,23 @@ def _list_words(noted: NotedList, news: float, worth: float, price: float) -> st
     dated = "" if noted.said == noted.pages else f", and says of {noted.said:,} when they were modified"
     said = [f"It names {pages}{dated}."]
     judged = f"{_count(round(noted.visits), 'visit')} to them"
-    if noted.visits < FEW_VISITS:
+    if not noted.said:
+        said.append("So it cannot tell which of them have changed.")
+    elif noted.visits < FEW_VISITS:
         said.append("Whether it is right is not known yet: too few of them were visited since.")
     elif noted.trust < DOUBTED:
         said.append(
             f"What it says is not believed: after {judged}, pages it named had changed no more often than others."
         )
+    elif noted.trust < 0.5:
+        said.append(f"Whether what it says can be believed is in doubt, after {judged}.")
     else:
         right = "" if math.isnan(noted.precision) else f"is right {_of_hundred(noted.precision)} and "
         doubt = "" if noted.trust > TRUSTED else " That is still in doubt."
-        said.append(f"It {right}tells of {round(100.0 * noted.recall)} of 100 changes, by {judged}.{doubt}")
+        said.append(f"It {right}tells of {round(100.0 * noted.recall)} out of 100 changes, by {judged}.{doubt}")
     if math.isfinite(worth):
         cost = "" if math.isnan(price) else f"; the price is {price:.2g}"
-        some = f"would name about {_about(news)} and " if math.isfinite(news) and noted.trust >= DOUBTED else ""
+        some = f"would name about {_about(news)} and " if math.isfinite(news) and noted.trust >= 0.5 else ""
         said.append(f"A fetch now {some}is worth {worth:.2g}{cost}.")
     return " ".join(said)
 
@@ -138,12 +145,12 @@ def _page_words(heard: Heard, source: int | None, name: str, signalled: float, n
         said = f"Named by {by}, which has said nothing new of it since its last visit."
     else:
         when = f"{show_duration(max(now - signalled, 0.0))} ago"
-        said = f"Named by {by}: it says that it changed {when}, which is so {_of_hundred(heard.chance)}."
-    return f"{said} Of its changes, {round(100.0 * heard.told)} of 100 are expected to be told of."
+        said = f"Named by {by} as changed {when}, which is so {_of_hundred(heard.chance)}."
+    return f"{said} Of its changes, {round(100.0 * heard.told)} out of 100 are expected to be told of."
 
 
 def _of_hundred(share: float) -> str:
-    return f"{round(100.0 * share)} times of 100" if math.isfinite(share) else "at an unknown share"
+    return f"{round(100.0 * share)} times out of 100" if math.isfinite(share) else "at an unknown share"
 
 
 def _count(number: int, what: str) -> str:

@@ -130,8 +130,6 @@ class Ranking:
         policy = self.policy
         if not isinstance(policy, Listening) or source not in self.numbers:
             return None
-        if not any(each.pages for each in policy.lists(now)):
-            return None
         return policy.heard(np.array([self.numbers[source]]))[0]
 
     def source_of(self, number: int) -> int | None:

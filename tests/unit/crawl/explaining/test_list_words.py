@@ -36,14 +36,14 @@ def noted(**changes: float) -> NotedList:
 def test_a_list_that_is_believed() -> None:
     found = as_list(HONEST, 3600.0, 3.1, 0.8)
     assert found.words == (
-        "It names 1,200 watched pages. It is right 97 times of 100 and tells of 90 of 100 changes, by 210 visits "
-        "to them. A fetch now would name about 14 changes and is worth 3.1; the price is 0.8."
+        "It names 1,200 watched pages. It is right 97 times out of 100 and tells of 90 out of 100 changes, by "
+        "210 visits to them. A fetch now would name about 14 changes and is worth 3.1; the price is 0.8."
     )
     assert (found.news, found.right, found.tells) == (pytest.approx(14.0), 0.97, 0.9)
 
 
 def test_a_list_that_is_not() -> None:
-    words = as_list(noted(trust=0.01), 3600.0, 0.01, 0.8).words
+    words = as_list(noted(trust=0.001), 3600.0, 0.01, 0.8).words
     assert "is not believed" in words
     assert "would name" not in words
     assert "not known yet" in as_list(noted(visits=1.0), 60.0, 0.1, math.nan).words
@@ -54,7 +54,9 @@ def test_a_list_that_is_not() -> None:
     ("changes", "word"),
     [
         ({}, "believed"),
-        ({"trust": 0.1}, "not believed"),
+        ({"trust": 0.001}, "not believed"),
+        ({"trust": 0.02}, "in doubt"),
+        ({"said": 0}, "silent"),
         ({"trust": 0.5}, "in doubt"),
         ({"visits": 2.0}, "not judged yet"),
     ],
@@ -66,8 +68,8 @@ def test_a_verdict_in_a_word(changes: dict[str, float], word: str) -> None:
 def test_a_page_that_was_named_and_one_that_was_not() -> None:
     heard = Heard(3, HONEST.name, NOW - 60.0, NOW - 60.0, 1, 0.93, 0.88, 0.97)
     assert named_by(heard, 3, HONEST.name, NOW).words == (
-        "Named by the list https://a.example/sitemap.xml: it says that it changed 1m ago, which is so 93 times of 100. "
-        "Of its changes, 88 of 100 are expected to be told of."
+        "Named by the list https://a.example/sitemap.xml as changed 1m ago, which is so 93 times out of 100. "
+        "Of its changes, 88 out of 100 are expected to be told of."
     )
     silent = Heard(-1, "a.example", math.nan, -math.inf, 0, 0.0, 0.5, math.nan)
     found = named_by(silent, None, "a.example", NOW)
