@@ -114,7 +114,7 @@ class ColdStart:
         merit: FloatArray = self._kept.importance[ids] * np.where(np.isnan(own), 1.0, own)
         if self._learned.signals is not None:
             merit = merit * self._learned.signals.promise(ids)
-        return np.maximum(merit, 1e-300)
+        return np.maximum(merit * self._learned.lasting(ids), 1e-300)
 
     def _turns(self, merit: FloatArray, kin: IntArray) -> FloatArray:
         """The turns of newcomers, in the order in which they come."""
