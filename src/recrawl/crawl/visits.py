@@ -90,7 +90,7 @@ class Intent:
         return Crawl(source=self.source.id, at=at, outcome=outcome, index=self.index, price=self.price, **more)
 
     def worth(self, times: Sequence[float], now: float, ephemeral: bool) -> float:
-        """Interest captured by finding items that were published at these times, as far as it lasts until readers see it."""
+        """Interest captured by finding items that were published at these times: what is left when readers see it."""
         if not ephemeral:
             return self.options.importance * len(times)
         half_life_s = self.options.half_life_s

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from recrawl.kernels.continuous_index import continuous_index
 from recrawl.records import FloatArray
 
-ON_TIME = 1e-9
+ON_TIME = 1e-7
 """A batch is still reached by what is fetched so much of its period after it: the rounding of times."""
 
 

@@ -320,7 +320,9 @@ class CatalogueBeliefs(Columns):
                 out[part] = model.meets(rows, begun[part], levels[part], latest[some][part])
             return out if self.signals is None else self.signals.wakes(out, mine, begun, level)
 
-        return np.minimum(self._waits(ids).first_met(level, reach, MEET_HALVINGS, now)[1], latest)
+        waits = self._waits(ids)
+        met = waits.first_met(level, reach, MEET_HALVINGS, now)[1]
+        return waits.looked_up(met, level, latest, lambda some, when: self.index(ids[some], since[some], when))
 
     def _without_signals(self, ids: IntArray, since: FloatArray, now: float, levels: FloatArray) -> FloatArray:
         """What is left of a level each for the index without signals."""

@@ -23,8 +23,12 @@ from recrawl.records import BoolArray, FloatArray, IntArray
 
 LEAST = 1e-100
 """What has faded to less than this counts as this."""
+NEAR, STEP_S, STEPS = 1.0 - 1e-6, 900.0, 192
+"""When an index is as good as at a level; in which steps it is looked for, and how many."""
 Reach = Callable[[IntArray, FloatArray], FloatArray]
 """When the index of some sources, by their places among those asked for, meets a level each; or a time before that."""
+Index = Callable[[IntArray, FloatArray], FloatArray]
+"""The index of some sources, by their places, with its wait, at a time each."""
 
 
 class Waits(NamedTuple):
@@ -71,6 +75,21 @@ class Waits(NamedTuple):
         if len(some):
             early[some], late[some] = self._halved(some, np.maximum(late[some], now), level / best, reach, halvings)
         return early, late
+
+    def looked_up(self, met: FloatArray, level: float, latest: FloatArray, index: Index) -> FloatArray:
+        """Times at which the index is at a level indeed, looked for in steps from those before which it is not.
+
+        Where an index follows the hours it may have been high enough at night, and be too low before the batch.
+        """
+        met = np.minimum(met, latest)
+        some = np.flatnonzero((self.batch > 0.0) & (met < latest))
+        some = some[index(some, met[some]) < level * NEAR]
+        if len(some):
+            times = met[some][:, None] + STEP_S * np.arange(1.0, STEPS + 1.0)
+            high = index(np.repeat(some, STEPS), times.ravel()).reshape(times.shape) >= level
+            high[:, -1] = True
+            met[some] = times[np.arange(len(some)), np.argmax(high, axis=1)]
+        return np.minimum(met, latest)
 
     def _halved(
         self, some: IntArray, low: FloatArray, levels: FloatArray, reach: Reach, halvings: int
