@@ -51,6 +51,13 @@ def test_one_client_counts_once_per_item(store: Store) -> None:
     assert store.click_totals(1) == ClickTotals(clicks=3, items=2, last=7.0)
 
 
+def test_what_searches_showed_is_told_apart_from_clicks(store: Store) -> None:
+    with_items(store)
+    searched = [Click(item=item, at=9.0, client="search:me") for item in (1, 2, 2)]
+    assert store.record_clicks([*searched, Click(item=1, at=5.0, client="me")]) == 3
+    assert store.click_totals(1) == ClickTotals(clicks=1, items=1, last=5.0, searches=2)
+
+
 def test_counts_somebody_vouches_for_have_no_cap(store: Store) -> None:
     with_items(store)
     assert store.record_clicks([Click(item=4, at=5.0, count=50), Click(item=4, at=6.0, count=1)]) == 2

@@ -14,7 +14,7 @@ from recrawl.policies.learned_whittle import LearnedWhittle
 from recrawl.scheduling.awake import Awake
 
 NOW = 1.75e9
-FORMS = ["rhythm", "quadratic rhythm", "averaged", "averaged changes", "planned", "all kinds"]
+FORMS = ["rhythm", "quadratic rhythm", "averaged", "averaged changes", "planned", "all kinds", "all kinds, late"]
 
 
 def dense(policy: LearnedWhittle, now: float, budget: float) -> list[int]:
@@ -52,12 +52,15 @@ def made(form: str, targets: int, hosts: int, random: np.random.Generator) -> Le
         importance=random.lognormal(0.0, 1.0, targets),
         cost=random.choice([1.0, 1.0, 3.0], targets),
     )
+    if form.endswith("late"):
+        delay, batch = random.choice([0.0, 1800.0], targets), random.choice([0.0, 3600.0, 86400.0], targets)
+        policy.configure(np.arange(targets), index_delay=delay, index_batch=batch)
     return policy
 
 
 def crawl(policy: LearnedWhittle, form: str, ids: np.ndarray, now: float, random: np.random.Generator) -> None:
     """Even ids show items, odd ones whether they changed, where all kinds are there."""
-    lists = form.endswith("rhythm") | (form == "all kinds") & (ids % 2 == 0)
+    lists = form.endswith("rhythm") | form.startswith("all kinds") & (ids % 2 == 0)
     for items in (False, True):
         mine = ids[lists == items]
         if len(mine):

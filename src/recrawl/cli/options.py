@@ -23,6 +23,7 @@ _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "ignore-noise", "robots",
     "hints", "interval", "active-hours", "notify", "follow",
+    "index-delay", "index-batch",
 )  # fmt: skip
 
 
@@ -116,6 +117,10 @@ def source_options(command: Function) -> Function:
             click.option("--notify/--no-notify", default=None, help="Send its items and changes to the outlets."),
             click.option("--follow/--no-follow", default=None,
                          help="Watch the pages that it names, too: all of a site by its sitemap."),
+            click.option("--index-delay", metavar="TIME",
+                         help="Time until what is found in it is visible to readers: 30m."),
+            click.option("--index-batch", metavar="TIME",
+                         help="How often what is found in it becomes visible: 1d is at midnight UTC."),
             click.option("--unset", multiple=True, type=click.Choice(UNSETTABLE), metavar="NAME",
                          help="Remove an option: interval, robots, half-life, …; may be repeated."),
         )

@@ -9,7 +9,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from recrawl.config.live_policies import live_policy
-from recrawl.config.option_rules import OPTIONS
+from recrawl.config.option_rules import OPTIONS, short_time
 from recrawl.config.quiet_hours import QuietHours
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
@@ -154,6 +154,8 @@ RULES: dict[str, Rule] = {
     "policy": live_policy,
     "half_life": _some_time,
     "max_age": _some_time,
+    "index_delay": short_time,
+    "index_batch": short_time,
     "cold_start": _share,
     "fetch.user_agent": _agent,
     "fetch.contact": _header_text,
@@ -189,8 +191,8 @@ RULES: dict[str, Rule] = {
 NUMBERS_ALLOWED = {
     name
     for name, rule in RULES.items()
-    if rule in (parse_rate, _requests, _time, _some_time, _size, _size_or_nothing)
+    if rule in (parse_rate, _requests, _time, _some_time, short_time, _size, _size_or_nothing)
 }  # fmt: skip
 """Settings of text with a unit, in which a bare number is in seconds, bytes or per second."""
-TAG_NUMBERS_ALLOWED = {"half_life", "max_age", "interval"}
+TAG_NUMBERS_ALLOWED = {"half_life", "max_age", "interval", "index_delay", "index_batch"}
 """The same among the settings of a tag."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from recrawl.config.quiet_hours import QuietHours
 from recrawl.errors import ParameterError
-from recrawl.units import parse_duration
+from recrawl.units import DAY_S, parse_duration
 
 LONGEST_SELECTOR, LONGEST_PATTERN = 500, 500
+LONGEST_WAIT_S = 365 * DAY_S
 MOST = 50
 """Selectors, patterns or hours of one source."""
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -21,6 +22,14 @@ def some_time(name: str, value: str | float) -> float:
     seconds = parse_duration(name, value)
     if seconds <= 0.0:
         raise ParameterError(name, "a time longer than nothing", repr(value))
+    return seconds
+
+
+def short_time(name: str, value: str | float) -> float:
+    """Seconds, 0 for none, and no more than a year."""
+    seconds = parse_duration(name, value)
+    if not seconds <= LONGEST_WAIT_S:
+        raise ParameterError(name, "a time of 0s to 365d", repr(value))
     return seconds
 
 
@@ -100,5 +109,7 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "active_hours": _each(hours),
     "notify": switch,
     "follow": switch,
+    "index_delay": short_time,
+    "index_batch": short_time,
 }
 """By the names of `SourceOptions`: from what was written to the value; a list may be given as lines of a text."""

@@ -10,6 +10,8 @@ WORDS = {
     "objective": "What a fetch is worth: ephemeral (interest captured), freshness, discovery or changes.",
     "half_life": "Time in which an item loses half its interest; a source may have its own.",
     "max_age": "Time after which a source is fetched anyway, within 0.5 % of the budget; a source may have its own.",
+    "index_delay": "Time until what is found is visible to your readers: a search index that lags; ephemeral only.",
+    "index_batch": "How often what is found becomes visible, at whole multiples (1d: midnight UTC); 0s: at any time.",
     "cold_start": "Least share of the budget for sources never fetched, while there are any. 0: half; freshness: all.",
     "fetch.user_agent": "Name sent to servers and matched in robots.txt; {shard} in it stands for a fleet's shard.",
     "fetch.contact": "A URL or mail address added to the User-Agent, so that site owners can write to you.",
@@ -56,6 +58,7 @@ WORDS = {
     "web.secure_cookies": "Whether cookies are always for https only; where https is seen, they are anyway.",
     "web.connections": "Connections to the web page at once, 10 to 100000.",
     "web.connections_per_address": "The same from one address; trusted proxies are exempt.",
+    "web.search_teaches": "Whether searches teach what readers are interested in, as clicks do.",
     "push.enabled": "Whether anybody may tell by WebSub or IndexNow that something has changed.",
     "push.callback": "Public address of the web page, by which hubs reach it; empty: no hub is asked.",
     "push.lease": "For how long hubs are asked to tell; it is renewed before it ends.",
@@ -74,4 +77,6 @@ WORDS = {
     "tags.NAME.active_hours": 'Hours in which its sources may be fetched: ["08:00-18:00 Europe/Berlin"].',
     "tags.NAME.notify": "Whether new items and changes of its sources are sent to the outlets.",
     "tags.NAME.follow": "Whether the pages that its sitemaps, feeds and pages name become sources of their own.",
+    "tags.NAME.index_delay": "Time until what is found in its sources is visible to your readers.",
+    "tags.NAME.index_batch": "How often what is found in its sources becomes visible; 0s: at any time.",
 }

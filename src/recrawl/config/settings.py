@@ -179,6 +179,7 @@ class Web(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     secure_cookies: bool = False
     connections: int = 400
     connections_per_address: int = 100
+    search_teaches: bool = True
 
 
 class Push(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -220,6 +221,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     objective: ObjectiveName = "ephemeral"
     half_life: str = HALF_LIFE
     max_age: str = MAX_AGE
+    index_delay: str = "0s"
+    index_batch: str = "0s"
     cold_start: float = 0.0
     fetch: Fetching = Fetching()
     politeness: Politeness = Politeness()
@@ -260,3 +263,13 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     def max_age_s(self) -> float:
         """A source is looked at again after so many seconds whatever it is worth."""
         return parse_duration("max_age", self.max_age)
+
+    @property
+    def index_delay_s(self) -> float:
+        """How long what is found takes to become visible, in seconds."""
+        return parse_duration("index_delay", self.index_delay)
+
+    @property
+    def index_batch_s(self) -> float:
+        """How often what is found becomes visible, in seconds; 0 for at any time."""
+        return parse_duration("index_batch", self.index_batch)

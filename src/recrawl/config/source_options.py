@@ -26,6 +26,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         active_hours: hours in which it may be fetched, written as quiet hours are
         notify: whether what is found is handed to the outlets
         follow: whether the pages that it names become sources of their own
+        index_delay: how long what is found in it takes to become visible to readers, seconds
+        index_batch: how often what is found becomes visible, seconds: at whole multiples of it; 0 for at any time
     """
 
     digest: Digest | None = None
@@ -38,6 +40,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     active_hours: tuple[str, ...] = ()
     notify: bool | None = None
     follow: bool | None = None
+    index_delay: float | None = None
+    index_batch: float | None = None
 
 
 USUAL = SourceOptions()
@@ -60,3 +64,5 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     active_hours: tuple[str, ...] = ()
     notify: bool | None = None
     follow: bool | None = None
+    index_delay: str = ""
+    index_batch: str = ""

@@ -3,6 +3,9 @@
 Clicks are read in the order they were made, a batch at a time, from a mark on that the policy keeps with all it has
 learned from them, so that after a restart none counts twice. Clicks on one item are put together: number and mean time
 are all the policy needs. What was there to be clicked, and was not, it knows from its own visits.
+
+An item that a search showed counts as a small share of a click: who searches has said what interests them, and not yet
+that this item does.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from recrawl.store.records import Click, Item
+from recrawl.store.records import SEARCHER, Click, Item
 from recrawl.store.roles import Clicks, Items
 
 BATCH = 1000
 """Clicks read at a time."""
+SEARCH_SHARE = 0.1
+"""Of a click: what counts where a search shows an item."""
 REMEMBERED = 20_000
 """Items whose clicks so far are remembered, those clicked last."""
 
@@ -32,8 +37,8 @@ class Opened:
     born: float
     found: float
     at: float
-    clicks: int
-    before: int = 0
+    clicks: float
+    before: float = 0
 
 
 @dataclass(slots=True)
@@ -55,13 +60,13 @@ def gather(clicks: Sequence[Click], items: Mapping[int, Item], now: float) -> di
         item, at = items.get(click.item), min(click.at, now)
         if item is None or item.kind != "item" or click.count <= 0 or not at >= item.first_seen:
             continue
-        known = out.get(item.id)
+        known, count = out.get(item.id), click.count * (SEARCH_SHARE if click.client.startswith(SEARCHER) else 1)
         if known is None:
             born = item.first_seen if item.published is None else min(item.published, item.first_seen)
-            out[item.id] = Opened(item.source, born, item.first_seen, at, click.count)
+            out[item.id] = Opened(item.source, born, item.first_seen, at, count)
         else:
-            known.clicks += click.count
-            known.at += (at - known.at) * click.count / known.clicks
+            known.clicks += count
+            known.at += (at - known.at) * count / known.clicks
     return out
 
 
@@ -69,7 +74,7 @@ def gather(clicks: Sequence[Click], items: Mapping[int, Item], now: float) -> di
 class ClickReader:
     """Reads clicks, and remembers how often items were clicked before."""
 
-    counts: dict[int, int] = field(default_factory=dict)
+    counts: dict[int, float] = field(default_factory=dict)
 
     def listen(self, store: ClicksAndItems, mark: int, now: float) -> NewClicks:
         """The next batch after a mark."""

@@ -185,6 +185,8 @@ class Decider:
             half_life=np.array([said.own_half_life or math.nan for said in options]),
             max_age=np.array(max_age),
             cost=np.array([s.cost for s in chosen]),
+            index_delay=np.array([said.index_delay for said in options]),
+            index_batch=np.array([said.index_batch for said in options]),
             kin=np.array(
                 [self._sites.setdefault(s.found_on, len(self._sites)) if s.found_on else ALONE for s in chosen]
             ),

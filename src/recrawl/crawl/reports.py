@@ -200,7 +200,7 @@ def outcome_of_report(intent: Intent, report: Report, now: float, rules: CrawlRu
     captured = 0.0
     if before.last is not None:
         captured = intent.worth(news.dated, now, rules.ephemeral)
-        captured += news.blind * intent.mean_worth(now - before.last, rules.ephemeral)
+        captured += news.blind * intent.mean_worth(now - before.last, now, rules.ephemeral)
     outcome: Outcome = "first" if first else "unchanged" if not news.count else "new" if news.items else "changed"
     crawl = _crawl(intent, now, outcome, report.answer, new=news.count, captured=captured, censored=news.censored)
     asked_until = now + (report.hold_s or 0.0)

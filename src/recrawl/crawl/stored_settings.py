@@ -21,7 +21,8 @@ NOTE = "crawler/settings"
 BUDGET = "crawler/budget"
 """What was asked for while a run went on (`live_budget`)."""
 NAMES = (
-    "budget", "policy", "objective", "half_life", "max_age", "cold_start", "politeness.scope", "politeness.delay",
+    "budget", "policy", "objective", "half_life", "max_age", "index_delay", "index_batch", "cold_start",
+    "politeness.scope", "politeness.delay",
     "politeness.min_interval", "politeness.parallel_per_host", "politeness.quiet_hours", "discovery.per_site",
     "discovery.in_all", "tags",
 )  # fmt: skip

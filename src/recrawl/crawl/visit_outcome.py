@@ -73,7 +73,8 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     fresh = oldest_first([(key, item) for key, item in zip(keys, listed, strict=True) if key in visit.unseen])
     source, intent, first = _described(visit), visit.intent, before.last is None
     censored, missed = _missed(visit, listed, len(fresh))
-    blind = intent.mean_worth(0.0 if before.last is None else visit.at - before.last, rules.ephemeral)
+    gap = 0.0 if before.last is None else visit.at - before.last
+    blind = intent.mean_worth(gap, visit.at, rules.ephemeral)
     items, events, captured = [], [], 0.0
     for key, found in fresh:
         item = Item(
@@ -139,7 +140,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
             source=source.id, at=visit.at, digest=name, text=findings.text, diff=diff, note=verdict.baseline
         )
     if changed and version is not None:
-        captured = visit.intent.mean_worth(visit.at - (before.last or visit.at), rules.ephemeral)
+        captured = visit.intent.mean_worth(visit.at - (before.last or visit.at), visit.at, rules.ephemeral)
         progress.captured += captured
         items.append(change_of(source, version))
         events.append(change_event(source, version, captured, visit.at))

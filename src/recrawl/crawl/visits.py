@@ -90,14 +90,18 @@ class Intent:
         return Crawl(source=self.source.id, at=at, outcome=outcome, index=self.index, price=self.price, **more)
 
     def worth(self, times: Sequence[float], now: float, ephemeral: bool) -> float:
-        """Interest captured by finding items that were published at these times."""
+        """Interest captured by finding items that were published at these times: what is left when readers see it."""
+        if not ephemeral:
+            return self.options.importance * len(times)
         half_life_s = self.options.half_life_s
-        left = sum(remaining(max(now - time, 0.0), half_life_s) for time in times) if ephemeral else len(times)
-        return self.options.importance * left
+        left = sum(remaining(max(now - time, 0.0), half_life_s) for time in times)
+        return self.options.importance * left * self.options.visible_share(now)
 
-    def mean_worth(self, gap: float, ephemeral: bool) -> float:
-        """Interest captured on average by finding something that came at an unknown moment of a gap."""
-        return self.options.importance * (mean_remaining(gap, self.options.half_life_s) if ephemeral else 1.0)
+    def mean_worth(self, gap: float, now: float, ephemeral: bool) -> float:
+        """Interest captured on average by finding something that came at an unknown moment of a gap that ends now."""
+        if not ephemeral:
+            return self.options.importance
+        return self.options.importance * mean_remaining(gap, self.options.half_life_s) * self.options.visible_share(now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ one clicks show where its owner gave none (:mod:`recrawl.learning.readership`). 
 *Lists and pushes.* What they say of sources changes what is wanted of those, as far as each is trusted, and a list is
 wanted for what it tells (:mod:`recrawl.learning.signals`).
 
+*The indexing engine.* Where owners say that what is found is visible only later, the index is what is left of it then
+(:mod:`recrawl.learning.engine_waits`). Only "ephemeral" asks for that: nothing fades under the other objectives.
+
 What is kept of it over a restart is the matter of :mod:`recrawl.learning.belief_rows`.
 """
 
@@ -26,6 +29,7 @@ from recrawl.kernels.rhythm_index import HOURS, WEEK
 from recrawl.kernels.worth import decay_of
 from recrawl.learning import drift
 from recrawl.learning.columns import Column, Columns
+from recrawl.learning.engine_waits import EngineWaits, Waits
 from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.items import ItemModel
 from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Reason, Setting, Times
@@ -36,6 +40,8 @@ from recrawl.learning.signals import Signals
 from recrawl.learning.worth_model import WorthModel
 from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
+SLEEP_HALVINGS, MEET_HALVINGS = 4, 12
+"""How exactly times between two batches are found: to 2^−n of a batch."""
 UNKNOWN, FEEDS, PAGES, WORTH, ITEMS = range(5)
 _MAKERS: dict[int, Callable[[Setting], BeliefModel]] = {
     FEEDS: FeedModel,
@@ -92,6 +98,8 @@ class CatalogueBeliefs(Columns):
         self.readers = Readership(0, self.usual_half_life)
         self.signals: Signals | None = None
         """Once anybody has said something."""
+        self.engine: EngineWaits | None = None
+        """Once any owner has said that it makes something wait."""
         self.others: dict[str, FloatArray] = {}
         """The summaries of other catalogues."""
         self.latest = PAGES if setting.objective in ("changes", "freshness") else FEEDS
@@ -106,6 +114,8 @@ class CatalogueBeliefs(Columns):
         self.grow(count)
         if self.signals is not None:
             self.signals.lists.grow(self.size)
+        if self.engine is not None:
+            self.engine.grow(count)
         if labels is not None and self.labels is None:
             self.labels = [""] * before
         if self.labels is not None:
@@ -185,10 +195,36 @@ class CatalogueBeliefs(Columns):
         for model, mine, rows in self.parts(ids):
             weight = self.weight[ids[mine]]
             if model is self.models.get(FEEDS):
-                appeal, _, of_readers = self.readers.appeal(rows, own[mine])
-                model.agree(rows, of_readers, weight * appeal * self._hidden(ids[mine]))
-            else:
-                model.agree(rows, fading[mine], weight)
+                appeal, _, fading[mine] = self.readers.appeal(rows, own[mine])
+                weight = weight * appeal * self._hidden(ids[mine])
+            model.agree(rows, fading[mine], weight)
+        if self.engine is not None:
+            self.engine.fading[ids] = fading
+
+    def wait(self, ids: IntArray, delay: FloatArray | None, batch: FloatArray | None) -> None:
+        """How long what is found in some sources takes to become visible, and how often it is indexed; 0 for at once.
+
+        To be agreed on afterwards (`agree`).
+        """
+        if self.engine is None:
+            if self.setting.objective != "ephemeral" or not any(x is not None and x.any() for x in (delay, batch)):
+                return
+            self.engine = EngineWaits(self.size)
+        if delay is not None:
+            self.engine.delay[ids] = delay
+        if batch is not None:
+            self.engine.batch[ids] = batch
+
+    def _waits(self, ids: IntArray) -> Waits:
+        """How long what is found in some sources waits; what a list tells is of use to the crawler at once."""
+        if self.engine is None:
+            return Waits.none(len(ids))
+        waits = self.engine.of(ids)
+        return waits if self.signals is None else waits.without(self.signals.are_lists(ids))
+
+    def lasting(self, ids: IntArray) -> FloatArray:
+        """The share of the interest in some sources that is left when it is visible, over all hours of a batch."""
+        return self._waits(ids).even()
 
     def fading(self, ids: IntArray) -> FloatArray:
         """Decay of interest as owners gave it, or the usual one, per time unit."""
@@ -255,34 +291,55 @@ class CatalogueBeliefs(Columns):
             out[mine] = model.index(rows, since[mine], now if isinstance(now, float) else now[mine], tick)
         if self.signals is not None:
             self.signals.add_to_index(out, ids, since, np.broadcast_to(np.asarray(now, np.float64), ids.shape))
-        return out
+        return out if self.engine is None else out * self._waits(ids).share(now)
 
     def asleep_until(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
         """Times before which the index of some sources is surely below a level."""
-        out = np.full(len(ids), now)
-        levels = None if self.signals is None else self.signals.levels(ids, since, now, level)
-        for model, mine, rows in self.parts(ids):
-            out[mine] = model.asleep_until(rows, since[mine], now, level if levels is None else levels[mine])
-        return out if self.signals is None else self.signals.wakes(out, ids, since, level)
 
-    def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
-        """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
-        if self.signals is None:
-            return self.meets_alone(ids, since, level, latest)
-        return self.signals.meets(ids, since, level, latest)
+        def reach(some: IntArray, levels: FloatArray) -> FloatArray:
+            mine, begun, out = ids[some], since[some], np.full(len(some), now)
+            left = levels if self.signals is None else self.signals.levels(mine, begun, now, levels)
+            for model, part, rows in self.parts(mine):
+                out[part] = model.asleep_until(rows, begun[part], now, left[part])
+            return out if self.signals is None else self.signals.wakes(out, mine, begun, levels)
 
-    def meets_alone(self, ids: IntArray, since: FloatArray, level: Times, latest: FloatArray) -> FloatArray:
-        """The same without what lists and signals add, for one level or one each."""
+        if self.engine is None:
+            return reach(np.arange(len(ids)), np.full(len(ids), level))
+        return self._waits(ids).first_met(level, reach, SLEEP_HALVINGS, now)[0]
+
+    def meets(
+        self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray, now: float = -math.inf
+    ) -> FloatArray:
+        """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before.
+
+        Where there are batches, when it does so from `now` on: what was worth it before the last one need not be now.
+        """
+
+        def reach(some: IntArray, levels: FloatArray) -> FloatArray:
+            mine, begun, end = ids[some], since[some], latest[some]
+            if self.signals is None:
+                return self.meets_alone(mine, begun, levels, end)
+            return self.signals.meets(mine, begun, levels, end)
+
+        if self.engine is None:
+            return reach(np.arange(len(ids)), np.full(len(ids), level))
+        waits = self._waits(ids)
+        met = waits.first_met(level, reach, MEET_HALVINGS, now)[1]
+        return waits.looked_up(met, level, latest, lambda some, when: self.index(ids[some], since[some], when))
+
+    def meets_alone(self, ids: IntArray, since: FloatArray, level: FloatArray, latest: FloatArray) -> FloatArray:
+        """The same without what lists, signals and the engine change, at a level each."""
         out = latest.copy()
         for model, mine, rows in self.parts(ids):
-            out[mine] = model.meets(rows, since[mine], level if isinstance(level, float) else level[mine], latest[mine])
+            out[mine] = model.meets(rows, since[mine], level[mine], latest[mine])
         return out
 
     def intervals(self, ids: IntArray, price: float) -> FloatArray:
         """At which age the index of some sources reaches a price, at no special hour; inf for never."""
         out = np.full(len(ids), math.inf)
+        levels = price / self.lasting(ids)
         for model, mine, rows in self.parts(ids):
-            out[mine] = model.ages(rows, price)
+            out[mine] = model.ages(rows, price if self.engine is None else levels[mine])
         if self.signals is not None:
             self.signals.list_intervals(out, ids, price)
         return out
@@ -308,6 +365,11 @@ class CatalogueBeliefs(Columns):
             places = np.arange(len(ids))[mine].tolist()
             for place, reason in zip(places, model.reasons(rows, since[mine], now), strict=True):
                 found[place] = reason
+        if self.engine is not None:
+            waits = self._waits(ids)
+            for reason, seconds, best in zip(found, waits.seconds(now), waits.best(), strict=True):
+                if seconds > 0.0:
+                    reason.numbers.update({"index_wait_s": float(seconds), "visible_share": float(best)})
         return found
 
     # -- what shards of a fleet tell each other

@@ -220,7 +220,7 @@ class FeedModel(Parts):
         rhythm_meets(rows, since / DAY, wanted, np.minimum(latest / DAY, furthest), *self._believed(), *ahead, out)
         return np.where(out < furthest, np.minimum(out * DAY, latest), latest)
 
-    def ages(self, rows: IntArray, level: float) -> FloatArray:
+    def ages(self, rows: IntArray, level: Times) -> FloatArray:
         """Ages at which it would do so if every hour were alike; inf for never."""
         out, wanted = np.empty(len(rows)), level / np.maximum(self._worth(rows), 1e-300)
         flat_ages(rows, wanted, self._believed(), self.bonus, out)

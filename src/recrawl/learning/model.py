@@ -128,7 +128,7 @@ class BeliefModel(Protocol):
         """Times at which the index of some sources meets a level, `latest` at most."""
         ...
 
-    def ages(self, rows: IntArray, level: float) -> FloatArray:
+    def ages(self, rows: IntArray, level: Times) -> FloatArray:
         """Ages at which it does so at no special hour; inf for never."""
         ...
 

@@ -233,17 +233,17 @@ class Signals:
             own = np.where(np.isnan(index[lists]), 0.0, index[lists])
             index[lists] = own + self.worth.index(ids[lists], now[lists])
 
-    def levels(self, ids: IntArray, since: FloatArray, now: float, level: float) -> FloatArray:
-        """What is left of a level for the index without signals, whose part never grows after `now`."""
-        out, waiting = np.full(len(ids), level), self._waiting(ids)
+    def levels(self, ids: IntArray, since: FloatArray, now: float, level: FloatArray) -> FloatArray:
+        """What is left of a level each for the index without signals, whose part never grows after `now`."""
+        out, waiting = level.copy(), self._waiting(ids)
         if len(waiting):
             out[waiting] -= self._extra(ids[waiting], since[waiting], np.maximum(self._came(ids, since)[waiting], now))
         out[self._lists_among(ids)] *= 0.5
         return np.maximum(out, 0.0)
 
-    def meets(self, ids: IntArray, since: FloatArray, level: float, latest: FloatArray) -> FloatArray:
+    def meets(self, ids: IntArray, since: FloatArray, level: FloatArray, latest: FloatArray) -> FloatArray:
         """When the index of some sources, last looked at at `since`, meets a level; `latest` if not before."""
-        levels = np.full(len(ids), level)
+        levels = level.copy()
         levels[self._lists_among(ids)] *= 0.5
         out, waiting = self._beliefs.meets_alone(ids, since, levels, latest), self._waiting(ids)
         if len(waiting):
@@ -271,13 +271,13 @@ class Signals:
         """When the latest signal of each came; never before it was last looked at."""
         return np.maximum(self.lists.sources.signalled[self.lists.sources.places(ids)], since)
 
-    def wakes(self, until: FloatArray, ids: IntArray, since: FloatArray, level: float) -> FloatArray:
-        """Times at which sources meet a level without lists and signals, made right for those that are lists."""
+    def wakes(self, until: FloatArray, ids: IntArray, since: FloatArray, level: FloatArray) -> FloatArray:
+        """Times at which sources meet a level each without lists and signals, made right for those that are lists."""
         lists = self._lists_among(ids)
         if len(lists):
             some = ids[lists]
             both = self._two_sided(some)
-            by_list = since[lists] + self.worth.age(some, np.where(both, 0.5 * level, level))
+            by_list = since[lists] + self.worth.age(some, np.where(both, 0.5 * level[lists], level[lists]))
             until[lists] = np.where(both, np.minimum(until[lists], by_list), by_list)
         return until
 

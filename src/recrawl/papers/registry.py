@@ -15,6 +15,7 @@ PAPERS = {
     "allerton2019": "recrawl.papers.allerton2019",
     "icc2021": "recrawl.papers.icc2021",
     "separating": "recrawl.papers.separating",
+    "indexing_engine": "recrawl.papers.indexing_engine",
 }
 EVERYTHING = "all"
 

@@ -113,7 +113,7 @@ class ColdStart:
         merit = self._given(ids)
         if self._learned.signals is not None:
             merit = np.maximum(merit * self._learned.signals.promise(ids), 1e-300)
-        return merit
+        return np.maximum(merit * self._learned.lasting(ids), 1e-300)
 
     def _given(self, ids: IntArray) -> FloatArray:
         """The same by what owners gave, whatever lists say."""

@@ -150,11 +150,14 @@ class LivePolicy(Policy, Protocol):
         max_age: npt.ArrayLike | None = None,
         cost: npt.ArrayLike | None = None,
         kin: npt.ArrayLike | None = None,
+        index_delay: npt.ArrayLike | None = None,
+        index_batch: npt.ArrayLike | None = None,
     ) -> None:
         """What owners said of some targets, numbers or one per id; NaN for the usual half-life or maximum age.
 
         A target older than its maximum age goes before all others; costs are paid from the budget. What importance and
-        half-life mean is for the policy to say. `kin` numbers families that count as one newcomer, -1 for none.
+        half-life mean is for the policy to say. `kin` numbers families that count as one newcomer, -1 for none. What
+        is found is visible `index_delay` seconds after the next whole multiple of `index_batch` seconds.
         """
         ...
 

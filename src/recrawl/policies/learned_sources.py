@@ -78,11 +78,14 @@ class LearnedSources(RankedPolicy):
         max_age: npt.ArrayLike | None = None,
         cost: npt.ArrayLike | None = None,
         kin: npt.ArrayLike | None = None,
+        index_delay: npt.ArrayLike | None = None,
+        index_batch: npt.ArrayLike | None = None,
     ) -> None:
         """Options of some sources, numbers or one per id; NaN restores the policy's own half-life or maximum age.
 
         `kin` numbers families of sources that share what one newcomer is owed, from 0; -1 for none. It counts for
-        sources that no other call has named yet.
+        sources that no other call has named yet. `index_delay` and `index_batch` say how long what is found takes to
+        become visible, and how often the engine takes something in, in seconds; 0 for at once.
         """
         chosen, kept, self.lists_come_last = self._known(ids), self.kept, False
         size, positive = len(chosen), "finite and > 0"
@@ -91,6 +94,10 @@ class LearnedSources(RankedPolicy):
         half_life = None if half_life is None else call_checks.own_times("half_life", half_life, positive, size)
         max_age = None if max_age is None else call_checks.own_times("max_age", max_age, "> 0 or inf", size)
         cost = None if cost is None else call_checks.numbers("cost", cost, positive, size, open_low=True)
+        waits = [
+            None if given is None else call_checks.numbers(name, given, "finite and >= 0", size)
+            for name, given in (("index_delay", index_delay), ("index_batch", index_batch))
+        ]
         if kin is not None:
             fresh = self.newcomers.strangers(chosen)
             kept.kin[chosen[fresh]] = np.broadcast_to(np.asarray(kin, np.int64), chosen.shape)[fresh]
@@ -103,6 +110,7 @@ class LearnedSources(RankedPolicy):
         if cost is not None:
             kept.set_cost(chosen, cost)
         self.learned.weight[chosen] = kept.importance[chosen] / kept.cost[chosen]
+        self.learned.wait(chosen, *waits)
         self.learned.agree(chosen)
         inside = chosen[~self.newcomers.strangers(chosen) & ~kept.removed[chosen]]
         self.ranking.rouse(inside)

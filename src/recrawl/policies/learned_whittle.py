@@ -213,7 +213,7 @@ class LearnedWhittle(LearnedSources):
         since, latest = kept.since[chosen], kept.since[chosen] + self.ages.of(chosen)
         if math.isnan(level):
             return since.copy()
-        return np.where(kept.visited[chosen], self.learned.meets(chosen, since, level, latest), since)
+        return np.where(kept.visited[chosen], self.learned.meets(chosen, since, level, latest, self.now), since)
 
     def intervals(self, ids: npt.ArrayLike, price: float) -> FloatArray:
         """How long sources are left alone at a price, at no special hour; inf for one never worth it."""

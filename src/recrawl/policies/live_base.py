@@ -72,6 +72,8 @@ class RunningPolicy(RankedPolicy):
         max_age: npt.ArrayLike | None = None,
         cost: npt.ArrayLike | None = None,
         kin: npt.ArrayLike | None = None,
+        index_delay: npt.ArrayLike | None = None,
+        index_batch: npt.ArrayLike | None = None,
     ) -> None:
         """Costs and maximum ages; the rest means nothing to a rule that does not look at worth."""
         chosen = self._known(ids)

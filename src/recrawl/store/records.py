@@ -290,13 +290,17 @@ CLICKS_PER_CLIENT = 1
 """Clicks of one client on one item that count."""
 
 
+SEARCHER = "search:"
+
+
 class Click(msgspec.Struct, kw_only=True):
     """Somebody opened an item.
 
     Parameters
         id, source: given by the store
         at: Unix seconds
-        client: a name that says nothing of who it was; empty for counts somebody else vouches for, which have no cap
+        client: a name that says nothing of who it was; empty for counts somebody else vouches for, which have no cap.
+            One that begins with `SEARCHER` did not open the item, but was shown it by a search
         count: how often
     """
 
@@ -309,11 +313,15 @@ class Click(msgspec.Struct, kw_only=True):
 
 
 class ClickTotals(msgspec.Struct, kw_only=True):
-    """Clicks on the items of a source: how many, on how many items, and the latest, Unix seconds."""
+    """Clicks on the items of a source: how many, on how many items, and the latest, Unix seconds.
+
+    `searches` is how often searches showed one of its items among the first.
+    """
 
     clicks: int = 0
     items: int = 0
     last: float | None = None
+    searches: int = 0
 
 
 SignalSource = Literal["websub", "indexnow", "told"]

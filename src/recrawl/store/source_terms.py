@@ -15,6 +15,8 @@ import msgspec
 from recrawl.config import Config, SourceOptions, TagSettings
 from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
 from recrawl.config.source_options import USUAL, Digest
+from recrawl.kernels.indexing_engine import batch_wait
+from recrawl.kernels.worth import remaining
 from recrawl.units import parse_duration
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
         half_life_s, max_age_s: its own, else its tags', else the settings'
         own_half_life, own_max_age: the same without the settings'; None where only these speak
         interval, active_hours: None and empty where nothing of the kind was asked for
+        index_delay, index_batch: when what is found becomes visible; 0 for at once
     """
 
     importance: float = 1.0
@@ -47,6 +50,14 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     active_hours: tuple[str, ...] = ()
     notify: bool = True
     follow: bool = False
+    index_delay: float = 0.0
+    index_batch: float = 0.0
+
+    def visible_share(self, now: float) -> float:
+        """What is left of the interest in what is fetched at `now` when it is visible to readers."""
+        if not self.index_delay and not self.index_batch:
+            return 1.0
+        return remaining(self.index_delay + float(batch_wait(now, self.index_batch)), self.half_life_s)
 
 
 @dataclass(frozen=True)
@@ -58,13 +69,23 @@ class Defaults:
     tags: Mapping[str, TagSettings] = field(default_factory=dict)
     half_life_s: float = HALF_LIFE_S
     max_age_s: float = MAX_AGE_S
+    index_delay: float = 0.0
+    index_batch: float = 0.0
     _known: dict[tuple[object, ...], EffectiveOptions] = field(default_factory=dict, repr=False, compare=False)
     """The same is said of many sources."""
 
     @classmethod
     def of(cls, config: Config) -> Defaults:
         """As the settings say."""
-        return cls(config.pages.digest, config.politeness.robots, config.tags, config.half_life_s, config.max_age_s)
+        return cls(
+            config.pages.digest,
+            config.politeness.robots,
+            config.tags,
+            config.half_life_s,
+            config.max_age_s,
+            config.index_delay_s,
+            config.index_batch_s,
+        )
 
     def terms(self, source: Source) -> EffectiveOptions:
         """What counts for a source."""
@@ -89,6 +110,8 @@ class Defaults:
                 digest=self.digest,
                 robots=self.robots,
                 ignore_noise=not source.select,
+                index_delay=self.index_delay,
+                index_batch=self.index_batch,
             )
         said = _first_said(own, tagged)
         noise = said("ignore_noise")
@@ -110,6 +133,8 @@ class Defaults:
             active_hours=said("active_hours") or (),
             notify=_unless_said(said("notify"), True),
             follow=_unless_said(said("follow"), False),
+            index_delay=_span("index_delay", own, tagged, self.index_delay),
+            index_batch=_span("index_batch", own, tagged, self.index_batch),
         )
 
 
@@ -121,6 +146,13 @@ def _first_said(own: SourceOptions, tagged: Sequence[TagSettings]) -> Callable[[
 
 def _unless_said(said: bool | None, usual: bool) -> bool:
     return usual if said is None else said
+
+
+def _span(name: str, own: SourceOptions, tagged: Sequence[TagSettings], usual: float) -> float:
+    """A time that may be 0, in seconds."""
+    said: float | None = getattr(own, name)
+    tag = _time(name, tagged) if said is None else said
+    return usual if tag is None else tag
 
 
 def _importance(own: float, tagged: Sequence[TagSettings]) -> float:

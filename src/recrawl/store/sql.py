@@ -14,6 +14,7 @@ import msgspec
 
 from recrawl.errors import ParameterError
 from recrawl.store.records import (
+    SEARCHER,
     Believed,
     Click,
     ClickTotals,
@@ -281,7 +282,13 @@ class SqlClicks(SqlRole):
 
     def click_totals(self, source: int) -> ClickTotals:
         """Over all items of a source; walks the clicks of this source alone."""
-        counted = "CAST(coalesce(sum(count), 0) AS bigint), count(DISTINCT item), max(at)"
+        searched = f"client LIKE '{SEARCHER}%'"
+        counted = (
+            f"CAST(coalesce(sum(CASE WHEN {searched} THEN 0 ELSE count END), 0) AS bigint), "
+            f"count(DISTINCT CASE WHEN {searched} THEN NULL ELSE item END), "
+            f"max(CASE WHEN {searched} THEN NULL ELSE at END), "
+            f"CAST(coalesce(sum(CASE WHEN {searched} THEN count ELSE 0 END), 0) AS bigint)"
+        )
         return record_of(ClickTotals, self._fetch(f"SELECT {counted} FROM clicks WHERE source = $1", source)[0])
 
 

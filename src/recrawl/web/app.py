@@ -44,6 +44,7 @@ from recrawl.web.safety.callers import is_call
 from recrawl.web.safety.headers import ALWAYS
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import BehindProxies
+from recrawl.web.searches import Searches
 
 
 class Ascii(JSONResponse):
@@ -64,6 +65,8 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     access = access or Access(HostList("localhost"))
     context = Context(store, config, clock)
     hub, measures, pages = Hub(context), Measures(context), Pages(context, access.credentials.locked)
+    click_key = secrets.token_bytes(32)
+    searches = Searches(context, click_key)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -84,7 +87,7 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(overview.router(context, pages))
     app.include_router(sources.router(context, pages))
     app.include_router(one_source.router(context, pages))
-    app.include_router(items.router(context, pages, measures, secrets.token_bytes(32)))
+    app.include_router(items.router(context, pages, measures, click_key, searches))
     app.include_router(preview.router(context, pages))
     app.include_router(whatif.router(context, pages))
     app.include_router(fleet.router(context, pages))
@@ -92,7 +95,7 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(health_and_metrics.router(context, pages, measures))
     app.include_router(websub.router(context))
     app.include_router(indexnow.router(context))
-    app.include_router(api.router(context, hub))
+    app.include_router(api.router(context, hub, searches))
     health_and_metrics.add_static(app)
     _add_problems(app, pages)
     app.add_middleware(Authentication, access=access, clock=clock, refusal=pages.problem)

@@ -18,7 +18,7 @@ _ROBOTS = re.compile(
     re.IGNORECASE,
 )
 _AHEAD = ("prefetch", "prerender", "preview")
-_DAY_S = 86400.0
+DAY_S = 86400.0
 
 
 def is_click(method: str, headers: Headers) -> bool:
@@ -44,5 +44,5 @@ def is_robot(user_agent: str) -> bool:
 
 def client_of(key: bytes, address: str, user_agent: str, now: float) -> str:
     """A name for whoever it is, good for a day."""
-    text = f"{address}\0{user_agent}\0{int(now // _DAY_S)}"
+    text = f"{address}\0{user_agent}\0{int(now // DAY_S)}"
     return hmac.new(key, text.encode("utf-8", "replace"), "sha256").hexdigest()[:16]

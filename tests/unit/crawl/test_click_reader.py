@@ -49,6 +49,15 @@ def test_clicks_on_one_item_are_put_together() -> None:
     assert (opened[3].born, opened[3].at) == (150.0, 300.0)
 
 
+def test_what_a_search_showed_counts_as_a_tenth_of_a_click() -> None:
+    items = {1: Item(id=1, source=7, key=1, published=100.0, first_seen=150.0)}
+    searched = Click(item=1, at=200.0, client="search:me")
+    (alone,) = gather([searched], items, now=300.0).values()
+    assert alone.clicks == pytest.approx(0.1)
+    (both,) = gather([searched, Click(item=1, at=266.0, client="me")], items, now=300.0).values()
+    assert (both.clicks, both.at) == (pytest.approx(1.1), pytest.approx(260.0))
+
+
 def test_every_click_is_heard_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click_reader, "BATCH", 3)
     with SqliteStore(tmp_path / "recrawl.db") as store:

@@ -368,6 +368,18 @@ def test_a_hold_that_is_released_is_over_and_to_be_stored_so(refused: Decider) -
     assert chosen(refused, NOW + 200.0) == [1]
 
 
+def test_the_policy_is_told_when_finds_become_visible(decider: Decider) -> None:
+    late = msgspec.structs.replace(source(2, "b.example"), options=SourceOptions(index_delay=43200.0))
+    decider.upsert([source(1), late], NOW, [past(1), past(2)])
+    for intent in decider.choose(NOW, 10.0):
+        decider.policy.release(np.array([intent.number]))
+    plain, halved = decider.policy.index(np.array([0, 1]), NOW + 3600.0)
+    assert halved == pytest.approx(plain / 2)
+    decider.upsert([source(2, "b.example")], NOW, [past(2)])
+    plain, again = decider.policy.index(np.array([0, 1]), NOW + 3600.0)
+    assert again == pytest.approx(plain)
+
+
 # -- lists
 
 

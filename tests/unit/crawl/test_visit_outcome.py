@@ -72,6 +72,19 @@ def test_items_are_stored_oldest_first_as_the_publisher_lists_those_of_one_date(
     ]
 
 
+def test_what_is_visible_late_is_worth_what_is_left_then():
+    now_at, later = NOW - 1800.0, msgspec.structs.replace(SOURCE, options=SourceOptions(index_delay=7200.0))
+    listed = feed(("a", now_at), ("b", None))
+    plain = outcome_of(visit(listed, progress=visited()), RULES).crawl.captured
+    assert outcome_of(visit(listed, progress=visited(), source=later), RULES).crawl.captured == pytest.approx(plain / 4)
+    batch = msgspec.structs.replace(SOURCE, options=SourceOptions(index_batch=86400.0))
+    wait = 86400.0 - NOW % 86400.0
+    found = outcome_of(visit(listed, progress=visited(), source=batch), RULES).crawl.captured
+    assert found == pytest.approx(plain * 2.0 ** (-wait / 3600.0))
+    counted = replace(RULES, ephemeral=False)
+    assert outcome_of(visit(listed, progress=visited(), source=later), counted).crawl.captured == 4.0
+
+
 def test_new_items_are_worth_importance_times_what_has_not_faded():
     settled = outcome_of(visit(feed(("a", NOW - 3600), ("old", NOW - 9999)), progress=visited(), unseen=["a"]), RULES)
     assert settled.crawl.captured == pytest.approx(2.0 * 0.5)

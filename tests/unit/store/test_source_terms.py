@@ -46,6 +46,32 @@ def test_noise_is_left_out_but_not_under_a_selector(said: bool | None, select: s
     assert source(select=select, ignore_noise=said).terms(Defaults.of(Config())).ignore_noise is ignored
 
 
+def test_when_finds_become_visible_is_said_by_the_source_its_tags_or_the_settings_and_may_be_at_once() -> None:
+    config = Config(
+        index_delay="30m",
+        index_batch="1h",
+        tags={"a": TagSettings(index_delay="0s"), "b": TagSettings(index_batch="1d")},
+    )
+    defaults = Defaults.of(config)
+    said = [
+        (each.index_delay, each.index_batch)
+        for each in (
+            source().terms(defaults),
+            source("a", "b").terms(defaults),
+            source("b", index_batch=0.0).terms(defaults),
+        )
+    ]
+    assert said == [(1800.0, 3600.0), (0.0, 86400.0), (1800.0, 0.0)]
+
+
+def test_what_is_left_when_a_find_is_visible_follows_from_delay_batch_and_half_life() -> None:
+    at = 1000 * 86400.0
+    terms = EffectiveOptions(half_life_s=7200.0, index_delay=3600.0, index_batch=21600.0)
+    assert terms.visible_share(at) == pytest.approx(2.0**-0.5)
+    assert terms.visible_share(at + 60.0) == pytest.approx(2.0 ** -((3600.0 + 21540.0) / 7200.0))
+    assert EffectiveOptions().visible_share(at + 60.0) == 1.0
+
+
 def test_half_life_and_maximum_age_are_the_settings_unless_somebody_gives_others() -> None:
     defaults = Defaults(half_life_s=600.0, max_age_s=7200.0, tags={"a": TagSettings(notify=False)})
     for each in (source(), source("a")):

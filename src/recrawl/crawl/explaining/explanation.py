@@ -240,7 +240,8 @@ def _ceiling(found: Explanation, standing: Rank) -> float:
     if math.isnan(standing.index) or standing.form in UNPRICED:
         return math.nan
     bounded = standing.form != "planned" and standing.rate > 0.0
-    return found.importance * standing.value / found.cost if bounded else math.inf
+    ripe = found.importance * standing.value / found.cost
+    return ripe * standing.reasons.get("visible_share", 1.0) if bounded else math.inf
 
 
 def _obstacles(
@@ -364,8 +365,10 @@ def _beside(found: Explanation) -> str:
     said = found.reasons
     if found.form == "planned" and said.get("planned_rate_per_s", 0.0) > 0.0:
         return f", for which a fetch every {show_duration(1.0 / said['planned_rate_per_s'])} is planned,"
-    hour = said.get("profile_now", 1.0)
-    return f", {hour:.2g} times the usual at this hour," if abs(hour - 1.0) > USUAL else ""
+    hour, wait = said.get("profile_now", 1.0), said.get("index_wait_s", 0.0)
+    beside = [f"{hour:.2g} times the usual at this hour"] if abs(hour - 1.0) > USUAL else []
+    beside += [f"visible {show_duration(wait)} after it is fetched"] if wait >= SOON_S else []
+    return f", {', '.join(beside)}," if beside else ""
 
 
 def _when(due: float, now: float) -> str:

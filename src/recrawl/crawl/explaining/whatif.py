@@ -18,10 +18,12 @@ import numpy as np
 from recrawl.config import Config
 from recrawl.crawl.explaining.ranking import Ranking
 from recrawl.kernels.cadence import at_rest, captured_per_time, median_delay
+from recrawl.kernels.indexing_engine import even_batch_share, visible_share
+from recrawl.kernels.worth import decay_of
 from recrawl.policies.contract import Priced
 from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.store.records import Progress, Source
-from recrawl.store.source_terms import Defaults
+from recrawl.store.source_terms import Defaults, EffectiveOptions
 
 PRECISION = 1e-6
 """By how much a spend may miss its budget, as a share of it."""
@@ -44,6 +46,7 @@ class BelievedSources:
         rounds: the usual one is not below so many rounds of the catalogue at the budget
         weight: what owners say each is worth, which `value` contains; 1 if not said
         interest: whether what is captured is interest; under freshness it is no quantity anybody knows
+        visible: the share of it that is left when readers see it
     """
 
     value: FloatArray
@@ -56,6 +59,7 @@ class BelievedSources:
     rounds: float = 0.0
     weight: FloatArray | float = 1.0
     interest: bool = True
+    visible: FloatArray | float = 1.0
 
     def longest(self, budget: float) -> FloatArray:
         """The maximum ages that are kept to at a budget."""
@@ -124,6 +128,7 @@ def believed(
         rounds=rounds,
         weight=weight,
         interest=config.objective != "freshness",
+        visible=_visible(terms) if config.objective == "ephemeral" else 1.0,
     )
 
 
@@ -172,7 +177,8 @@ def prospect(catalogue: BelievedSources, budget: float, guess: float = 1.0, prec
         )
     )  # fmt: skip
     price, interval = at_rest(catalogue.intervals, budget, cost, shortest, longest, guess, precision)
-    captures = captured_per_time(value, rate, interval)
+    visible = np.broadcast_to(catalogue.visible, known.shape)[known]
+    captures = captured_per_time(value, rate, interval) * visible
     return Prospect(
         budget=budget,
         price=price,
@@ -197,6 +203,14 @@ def movers(before: Prospect, after: Prospect, count: int) -> IntArray:
 def compare(catalogue: BelievedSources, budgets: Sequence[float]) -> list[Prospect]:
     """One prospect per budget, in the order given."""
     return [prospect(catalogue, budget) for budget in budgets]
+
+
+def _visible(terms: Sequence[EffectiveOptions]) -> FloatArray:
+    """What is left of interest once it is visible, the mean over all moments of a fetch."""
+    decay = decay_of(np.array([each.half_life_s for each in terms], np.float64))
+    delay = np.array([each.index_delay for each in terms], np.float64)
+    batch = np.array([each.index_batch for each in terms], np.float64)
+    return visible_share(decay, delay) * even_batch_share(decay, batch)
 
 
 def _over_all(some: FloatArray, known: BoolArray) -> FloatArray:

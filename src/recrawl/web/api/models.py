@@ -24,6 +24,9 @@ Moment = Annotated[float, Field(ge=0.0, le=1e11, allow_inf_nan=False)]
 Span = Annotated[str, Field(max_length=30)] | Annotated[float, Field(gt=0.0, le=1e9, allow_inf_nan=False)]
 
 
+Wait = Annotated[str, Field(max_length=30)] | Annotated[float, Field(ge=0.0, le=1e9, allow_inf_nan=False)]
+
+
 Several = Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)]
 
 
@@ -85,6 +88,8 @@ class SourceTerms(Record):
     active_hours: Several | None = None
     notify: bool | None = None
     follow: bool | None = None
+    index_delay: Wait | None = None
+    index_batch: Wait | None = None
 
     def said(self) -> dict[str, Any]:
         """What was given."""

@@ -19,6 +19,7 @@ from recrawl.web.api import models
 from recrawl.web.context import Context
 from recrawl.web.live import FullError, Hub
 from recrawl.web.safety.proxies import client_place
+from recrawl.web.searches import Searches
 from recrawl.web.views import catalogue, latest, one_source
 from recrawl.web.views.overview import overview
 from recrawl.web.views.prospects import what_if
@@ -40,12 +41,12 @@ TROUBLE: dict[int | str, dict[str, Any]] = {
 }
 
 
-def router(context: Context, hub: Hub) -> APIRouter:
+def router(context: Context, hub: Hub, searches: Searches) -> APIRouter:
     """All of them."""
     routes = APIRouter(prefix="/api/v1", responses=TROUBLE)
     _add_catalogue(routes, context)
     _add_import_and_export(routes, context)
-    _add_items(routes, context)
+    _add_items(routes, context, searches)
     _add_records(routes, context)
     _add_schedule(routes, context)
     _add_fleet(routes, context)
@@ -152,18 +153,17 @@ async def _page_of_items(
 Wanted = Annotated[latest.Wanted, Depends(_page_of_items)]
 
 
-def _add_items(routes: APIRouter, context: Context) -> None:
-    def page_of(wanted: latest.Wanted) -> models.ItemsOut:
-        found = latest.latest(context, wanted)
+def _add_items(routes: APIRouter, context: Context, searches: Searches) -> None:
+    def page_of(found: latest.Latest) -> models.ItemsOut:
         items = [models.ItemOut.of(entry) for entry in found.entries]
-        return models.ItemsOut(page=wanted.page, more=found.more, items=items)
+        return models.ItemsOut(page=found.wanted.page, more=found.more, items=items)
 
     @routes.get("/items", tags=["items"])
     def items(
         wanted: Wanted, kind: ItemKind | None = None, order: Literal["worth", "newest", "found"] = "found"
     ) -> models.ItemsOut:
         """The latest items and changes of pages, by first sight, publication, or what they are worth now."""
-        return page_of(replace(wanted, kind=kind, order=order))
+        return page_of(latest.latest(context, replace(wanted, kind=kind, order=order)))
 
     @routes.get("/changes", tags=["items"])
     def changes(wanted: Wanted) -> models.ChangesOut:
@@ -174,12 +174,15 @@ def _add_items(routes: APIRouter, context: Context) -> None:
 
     @routes.get("/search", tags=["items"])
     def search(
+        request: Request,
         q: Annotated[str, Query(min_length=1, max_length=query_parameters.MOST_TEXT)],
         wanted: Wanted,
         order: Literal["relevance", "found", "worth"] = "relevance",
     ) -> models.ItemsOut:
         """Items and changes of pages with all of these words (`libr*`: as a beginning). No text is a syntax error."""
-        return page_of(replace(wanted, text=q, order=order))
+        found = latest.latest(context, replace(wanted, text=q, order=order))
+        searches.teach(request, found)
+        return page_of(found)
 
 
 def _add_records(routes: APIRouter, context: Context) -> None:

@@ -17,13 +17,14 @@ from recrawl.web.context import Context
 from recrawl.web.formatting import http_link
 from recrawl.web.metrics import Measures
 from recrawl.web.rendering import Pages
+from recrawl.web.searches import Searches
 from recrawl.web.views.latest import Wanted, latest
 
 KINDS = (("", "everything"), ("item", "items"), ("change", "changes"))
 WITHIN = (("", "any time"), ("1h", "last hour"), ("1d", "last day"), ("7d", "last week"), ("30d", "last month"))
 
 
-def router(context: Context, pages: Pages, measures: Measures, click_key: bytes) -> APIRouter:
+def router(context: Context, pages: Pages, measures: Measures, click_key: bytes, searches: Searches) -> APIRouter:
     """The pages."""
     routes = APIRouter(include_in_schema=False)
 
@@ -31,10 +32,13 @@ def router(context: Context, pages: Pages, measures: Measures, click_key: bytes)
     def show(request: Request) -> Response:
         wanted = query_parameters.items_wanted(request.query_params, context.now())
         within = query_parameters.text(request.query_params, "within")
+        found = latest(context, wanted)
+        if is_click(request.method, request.headers):
+            searches.teach(request, found)
         return pages.page(
             request,
             "items.html.j2",
-            view=latest(context, wanted),
+            view=found,
             within=within,
             spans=WITHIN,
             kinds=KINDS,

@@ -22,7 +22,8 @@ from recrawl.web.context import Context
 
 def effect(context: Context, source: Source, progress: Progress, found: Explanation, clicks: ClickTotals) -> str:
     """The sentence; empty where nobody clicked, nothing was learned from it yet, or it is not fetched."""
-    if found.state != "active" or not clicks.clicks or not progress.belief or not math.isfinite(found.price):
+    heard = clicks.clicks or clicks.searches
+    if found.state != "active" or not heard or not progress.belief or not math.isfinite(found.price):
         return ""
     learned = context.cached.get(("appeal", source.id), 10.0, lambda: appeal(context, source, progress))
     if learned is None:

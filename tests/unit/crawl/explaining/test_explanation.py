@@ -257,6 +257,17 @@ def test_an_unusual_hour_is_worth_a_word(profile, words):
     assert words in told_by(ranker, price=3.0).why
 
 
+def test_what_is_visible_late_says_so_and_is_worth_less_at_most():
+    late, known = {"index_wait_s": 5 * HOUR, "visible_share": 0.75}, progress(age=2 * HOUR)
+    ranker = rankers.closed(source(), known, 30 * DAY)
+    ceiling = told_by(ranker, price=0.3).ceiling
+    ranker.reason.numbers.update(late)
+    found = told_by(ranker, price=0.3)
+    assert found.ceiling == pytest.approx(0.75 * ceiling)
+    assert "a day, visible 5h after it is fetched, a fetch is worth" in found.why
+    assert ("index wait", "5h") in reasons_in_words(found.reasons)
+
+
 def test_where_the_maximum_age_comes_first_the_crossing_is_searched_for_beyond_it():
     ranker = rankers.planned(NOW - HOUR, changes_a_day=1.0, fetches_a_day=0.1)
     ranker.max_age = 3 * DAY

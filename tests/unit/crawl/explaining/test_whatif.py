@@ -116,6 +116,13 @@ def test_the_policy_itself_says_how_often_it_would_fetch():
     )
 
 
+def test_what_is_visible_late_is_captured_as_far_as_it_is_left():
+    share = np.where(np.arange(200) % 2, 0.5, 1.0)
+    plain, late = prospect(catalogue(), 0.01), prospect(catalogue(visible=share), 0.01)
+    assert late.captures == pytest.approx(share * plain.captures)
+    assert late.inflow == plain.inflow, "there is as much to capture"
+
+
 def test_the_usual_maximum_age_is_stretched_where_the_budget_is_short_of_it():
     sources = catalogue(usual=np.arange(200) >= 50, rounds=4.0)
     floors = sources.longest(1e-4)
