@@ -10,8 +10,9 @@ import pytest
 
 import postgres
 from recrawl.errors import StoreError
+from recrawl.store import sql_push
 from recrawl.store.opening import open_store
-from recrawl.store.records import SIGNALS_PER_SOURCE, Batch, Price, Progress, Signal, Source, Subscription
+from recrawl.store.records import Batch, Keep, Price, Progress, Signal, Source, Subscription
 from recrawl.store.roles import Store
 
 
@@ -33,7 +34,6 @@ class TestSignals:
         assert store.record_signals([told(2, 4.0)]) == 1
         waiting = store.signals()
         assert [(each.source, each.at, each.came, each.by) for each in waiting] == [
-            (2, 5.0, 5.5, "websub"),
             (1, 3.0, 3.5, "websub"),
             (2, 4.0, 4.5, "websub"),
         ]
@@ -59,15 +59,20 @@ class TestSignals:
             store.commit(broken)
         assert len(store.signals()) == 1
 
-    def test_of_one_source_a_few_wait_and_the_latest_is_among_them(self, store: Store) -> None:
-        for k in range(3 * SIGNALS_PER_SOURCE):
-            store.record_signals([told(1, float(k)), told(2, 1.0)][: 1 if k else 2])
-        times = [each.at for each in store.signals() if each.source == 1]
-        assert times == [*map(float, range(SIGNALS_PER_SOURCE - 1)), 3.0 * SIGNALS_PER_SOURCE - 1.0]
-        assert [each.at for each in store.signals() if each.source == 2] == [1.0]
+    def test_of_one_source_the_latest_waits_of_each_who_says_so_and_of_each_proof(self, store: Store) -> None:
+        for k in range(5):
+            store.record_signals([told(1, float(k)), told(1, float(k), "x"), told(2, 1.0)][: 2 if k else 3])
+        store.record_signals([told(1, 5.0), told(1, 6.0)])
+        store.record_signals([Signal(source=1, at=7.0, came=7.0, by="told")])
+        assert [(each.source, each.at, each.by) for each in store.signals()] == [
+            (2, 1.0, "websub"),
+            (1, 6.0, "websub"),
+            (1, 7.0, "told"),
+        ]
+        assert [each.at for each in store.signals(proof="x")] == [4.0]
 
     def test_one_that_took_the_place_of_another_outlives_the_hearing_of_that(self, store: Store) -> None:
-        store.record_signals([told(1, float(k)) for k in range(SIGNALS_PER_SOURCE)])
+        store.record_signals([told(1, 5.0)])
         heard = store.signals()
         store.record_signals([told(1, 99.0)])
         store.commit(Batch(heard=heard))
@@ -81,6 +86,35 @@ class TestSignals:
         assert [each.source for each in store.signals(proof="x")] == [1, 2]
         store.commit(Batch(heard=store.signals(proof="x")))
         assert store.proofs() == ["y"]
+
+    def test_of_those_that_need_a_proof_only_so_many_wait_per_site_and_in_all(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sql_push, "UNPROVEN_PER_SITE", 3)
+        monkeypatch.setattr(sql_push, "UNPROVEN", 4)
+        first, second, third = "https://a.example/1 k", "https://a.example/2 k", "https://a.example:8443/ k"
+        assert store.record_signals([told(k, 1.0, first) for k in (1, 2)]) == 2
+        assert store.record_signals([told(k, 1.0, second) for k in (1, 2)]) == 0
+        assert store.record_signals([told(3, 1.0, second)]) == 1
+        assert store.record_signals([told(1, 1.0, third)]) == 1
+        assert store.record_signals([told(2, 1.0, third), told(3)]) == 1
+        assert store.proofs() == [first, second, third]
+
+    def test_so_do_only_so_many_proofs(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sql_push, "PROOFS_PER_SITE", 2)
+        monkeypatch.setattr(sql_push, "PROOFS", 3)
+        proofs = [f"https://{host}.example/{k} k" for host in "abc" for k in (1, 2, 3)]
+        assert [store.record_signals([told(1, 1.0, proof)]) for proof in proofs] == [1, 1, 0, 1, 0, 0, 0, 0, 0]
+        assert store.record_signals([told(2, 1.0, proofs[0])]) == 1
+
+    def test_they_are_let_go_after_a_while(self, store: Store) -> None:
+        store.record_signals([told(1, 1.0, "x"), told(2, 9.0, "x"), told(1, 1.0), told(3, 1.0, "y")])
+        store.drop_unproven(5.0)
+        assert store.proofs() == ["x"]
+        assert [each.source for each in store.signals(proof="x")] == [2]
+        assert [each.source for each in store.signals()] == [1]
+        store.vacuum(Keep(items=1.0, crawls=1.0, prices=1.0, versions=1), 31 * 86400.0)
+        assert (store.proofs(), len(store.signals())) == ([], 1)
 
 
 def subscribed(source: int, due: float = 0.0, token: str = "") -> Subscription:

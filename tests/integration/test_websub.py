@@ -38,7 +38,7 @@ def in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscriber, "LOOK_S", 0.02)
     monkeypatch.setattr(subscriber, "SWEEP_S", 0.05)
     monkeypatch.setattr(subscriptions, "SETTLED_S", 0.2)
-    monkeypatch.setattr(subscriptions, "SHORTEST_LEASE_S", 0.1)
+    monkeypatch.setattr(subscriptions, "SOONEST_S", 0.1)
 
 
 @dataclass

@@ -26,6 +26,7 @@ class CatalogueWatcher:
         revision: up to which the decider knows it
         under_way: says the ids of the sources that are being visited, or whose visit is not committed yet
         told: called when something has changed
+        came: told of the ids of sources that were not known
     """
 
     def __init__(
@@ -37,9 +38,10 @@ class CatalogueWatcher:
         revision: int,
         under_way: Callable[[], Collection[int]],
         told: Callable[[], None],
+        came: Callable[[list[int]], None] = lambda ids: None,
     ) -> None:
         self._decider, self._store_writer, self._clock = decider, store_writer, clock
-        self._revision, self._under_way, self._told = revision, under_way, told
+        self._revision, self._under_way, self._told, self._came = revision, under_way, told, came
         self._postponed: set[int] = set()
         self._turn = asyncio.Lock()
         self._closed = False
@@ -88,6 +90,7 @@ class CatalogueWatcher:
         in_vain = await self._store_writer.ask(lambda store: set(made_in_vain(store, asked, now, log_s)))
         self._revision, self._postponed = revision, postponed
         await self._upsert(edited, progress, holds, in_vain)
+        self._came(fresh)
 
     async def _upsert(
         self, edited: list[Source], progress: dict[int, Progress], holds: list[Hold], in_vain: set[int]

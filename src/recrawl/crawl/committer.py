@@ -8,7 +8,7 @@ is written later was learned later.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Protocol
 
@@ -44,6 +44,7 @@ class Committer:
         batch_s: how long finished visits are collected before they are committed together
         concluded: told of every visit and what it led to once that is committed
         begin: starts what must be seen through: the commit of very long listings
+        foretold: awaited with every visit before that is committed
     """
 
     def __init__(
@@ -56,9 +57,10 @@ class Committer:
         batch_s: float,
         concluded: Callable[[list[Visit], list[VisitOutcome]], None],
         begin: Begin,
+        foretold: Callable[[list[Visit]], Awaitable[None]] | None = None,
     ) -> None:
         self._decider, self._fetcher, self._store_writer, self._clock = decider, fetcher, store_writer, clock
-        self._batch_s, self._concluded, self._begin = batch_s, concluded, begin
+        self._batch_s, self._foretold, self._concluded, self._begin = batch_s, foretold, concluded, begin
         self._finished: list[Visit] = []
         self._news = asyncio.Event()
         self._closing = False
@@ -141,6 +143,8 @@ class Committer:
         holds, robots = self._fetcher.drain_holds(), self._fetcher.drain_robots()
         bounds = self._decider.rules.discovery
         self.committing = visits
+        if self._foretold is not None:
+            await self._foretold(visits)
         await self._store_writer.commit(Batch(updates=[*outcomes], holds=holds, robots=robots, discovery=bounds))
         self.committing = []
         self._concluded(visits, outcomes)

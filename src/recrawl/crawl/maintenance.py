@@ -112,10 +112,10 @@ class Maintenance:
         return len(told.heard)
 
     async def _learn_of_changes(self, told: Told) -> None:
+        """What is learned of those who say so is written with the accounts, as what visits teach is."""
         async with self._learning:
             progress = self._decider.signal(told, self._clock.now())
-            shared = self._decider.memory.shared()
-            await self._store_writer.commit(Batch(progress=progress, shared=shared, heard=told.heard))
+            await self._store_writer.commit(Batch(progress=progress, heard=told.heard))
 
     # -- the budget
 

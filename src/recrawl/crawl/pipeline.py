@@ -119,11 +119,18 @@ class Crawler:
             self._store_writer,
             clock,
             batch_s=self._intervals.batch_s,
+            foretold=self._foretell,
             concluded=self._conclude,
             begin=self._must_end.begin,
         )
         self._catalogue_watcher = CatalogueWatcher(
-            decider, self._store_writer, clock, revision=revision, under_way=self.under_way, told=self._changed.set
+            decider,
+            self._store_writer,
+            clock,
+            revision=revision,
+            under_way=self.under_way,
+            told=self._changed.set,
+            came=self._came,
         )
         self._releases = Releases(decider, fetcher, self._store_writer, clock, seen=released, told=self._changed.set)
         self._maintenance = Maintenance(
@@ -331,6 +338,14 @@ class Crawler:
         self._committer.take(visit)
         self._changed.set()
 
+    def _came(self, sources: list[int]) -> None:
+        if self._subscriber is not None:
+            self._subscriber.came(sources)
+
+    async def _foretell(self, visits: list[Visit]) -> None:
+        if self._subscriber is not None:
+            await self._subscriber.saw(visits)
+
     def _conclude(self, visits: list[Visit], outcomes: list[VisitOutcome]) -> None:
         """Count what has been committed, and let others know."""
         for visit, outcome in zip(visits, outcomes, strict=True):
@@ -338,8 +353,6 @@ class Crawler:
             self._visitor.stored(visit)
             if self._left is not None:
                 self._left.discard(visit.intent.number)
-        if self._subscriber is not None:
-            self._subscriber.saw(visits)
         self._outlets.notify()
         self._changed.set()
 

@@ -326,8 +326,10 @@ class ClickTotals(msgspec.Struct, kw_only=True):
 
 SignalSource = Literal["websub", "indexnow", "told"]
 """Who says that a source has changed: a hub, its own site, or a program of the owner's."""
-SIGNALS_PER_SOURCE = 10
-"""Signals of one source that wait; further ones take the place of the latest."""
+UNPROVEN, UNPROVEN_PER_SITE = 100_000, 20_000
+"""Signals that may wait for a proof, in all and of one site."""
+PROOFS, PROOFS_PER_SITE = 100, 8
+"""What they may wait for, in all and of one site."""
 
 
 class Signal(msgspec.Struct, kw_only=True):

@@ -38,7 +38,7 @@ BY_SIZE = ("items", "crawls", "versions")
 """Tables that are cut where the store is too large."""
 _LISTINGS = 100
 """Read at a time: one may have fifty thousand keys."""
-# Robots files and holds are of use for days at most.
+# Robots files, holds and signals without a proof are of use for days at most.
 _STALE_S = 30 * 86400.0
 
 
@@ -79,6 +79,7 @@ class SqlRetention(ABC):
         with self._transaction() as connection:
             connection.run("DELETE FROM holds WHERE until < $1", now - _STALE_S)
             connection.run("DELETE FROM robots WHERE fetched < $1", now - _STALE_S)
+            connection.run("DELETE FROM signals WHERE proof > '' AND came < $1", now - _STALE_S)
         self._forget_keys_no_longer_listed()
         self._let_go(full=False)
         if keep.size:

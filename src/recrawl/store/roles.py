@@ -206,8 +206,8 @@ class Signals(Protocol):
     """What others say has changed. Any program records it; the crawler learns from it, and `commit` takes it away."""
 
     def record_signals(self, signals: Sequence[Signal]) -> int:
-        """Take in signals; how many counted: those of sources that are gone do not. Of one source at most
-        `SIGNALS_PER_SOURCE` wait for one proof, the latest in place of the one before."""
+        """Take in signals; how many counted: those of sources that are gone do not, and of those that wait for a
+        proof no more than `UNPROVEN` and `PROOFS` allow. Of one source one waits per sender and proof, the latest."""
         ...
 
     def signals(self, limit: int = 1000, proof: str = "") -> list[Signal]:
@@ -216,6 +216,10 @@ class Signals(Protocol):
 
     def proofs(self, limit: int = 100) -> list[str]:
         """What signals wait for that need a proof."""
+        ...
+
+    def drop_unproven(self, before: float) -> None:
+        """Let go of signals that came before a time and still need a proof."""
         ...
 
 

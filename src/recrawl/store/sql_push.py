@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from recrawl.store.records import Signal, Subscription
+from recrawl.store.records import PROOFS, PROOFS_PER_SITE, UNPROVEN, UNPROVEN_PER_SITE, Signal, Subscription
+from recrawl.store.retention import Statements
 from recrawl.store.rows import columns, fitting, names, record_of
 from recrawl.store.sql import SqlRole
+
+# From one proof to the next along the index: however many signals wait, there are few.
+PROOFS_FOUND = """
+WITH RECURSIVE found (proof) AS (
+    SELECT min(proof) FROM signals WHERE proof > ''
+    UNION ALL SELECT (SELECT min(proof) FROM signals WHERE proof > found.proof) FROM found WHERE found.proof IS NOT NULL
+), waiting AS (
+    SELECT proof, (SELECT min(id) FROM signals WHERE signals.proof = found.proof) AS first
+    FROM found WHERE proof IS NOT NULL
+)
+"""
+_OF_SITE = "SELECT count(*) FROM signals WHERE proof >= $1 AND proof < $2"
+_UNPROVEN = "SELECT count(*) FROM signals WHERE proof > ''"
 
 _SELECT = f"SELECT {columns(Subscription)} FROM subscriptions"
 _THEIRS = frozenset(("token", "confirmed", "until", "delivered"))
@@ -28,8 +43,12 @@ class SqlSignals(SqlRole):
 
     def proofs(self, limit: int = 100) -> list[str]:
         """What signals wait for that need a proof."""
-        statement = "SELECT proof FROM signals WHERE proof <> '' GROUP BY proof ORDER BY min(id) LIMIT $1"
+        statement = f"{PROOFS_FOUND} SELECT proof FROM waiting ORDER BY first LIMIT $1"
         return [row[0] for row in self._fetch(statement, limit)]
+
+    def drop_unproven(self, before: float) -> None:
+        """Let go of signals that came before a time and still need a proof."""
+        self._write("DELETE FROM signals WHERE proof > '' AND came < $1", before)
 
 
 class SqlSubscriptions(SqlRole):
@@ -70,3 +89,21 @@ class SqlSubscriptions(SqlRole):
     def note_delivery(self, token: str, at: float) -> None:
         """Something signed came."""
         self._write("UPDATE subscriptions SET delivered = $2 WHERE token = $1", token, at)
+
+
+def admitted(statements: Statements, signals: Sequence[Signal]) -> list[Signal]:
+    """The latest signal per source, sender and proof, without those that wait for proofs there is no room for."""
+    latest = {(each.source, each.by, each.proof): each for each in signals}
+    sizes = Counter(each.proof for each in latest.values() if each.proof)
+    full = {proof for proof, size in sizes.items() if not _has_room(statements, proof, size)}
+    return [each for each in latest.values() if each.proof not in full]
+
+
+def _has_room(statements: Statements, proof: str, size: int) -> bool:
+    site = "/".join(proof.split("/", 3)[:3]) + "/"
+    proofs = {row[0] for row in statements.fetch(f"{PROOFS_FOUND} SELECT proof FROM waiting")} - {proof}
+    of_site = sum(each.startswith(site) for each in proofs)
+    if len(proofs) >= PROOFS or of_site >= PROOFS_PER_SITE:
+        return False
+    there = statements.fetch(_OF_SITE, site, site[:-1] + "0")[0][0]  # in ASCII, 0 comes after the slash
+    return there + size <= UNPROVEN_PER_SITE and statements.fetch(_UNPROVEN)[0][0] + size <= UNPROVEN

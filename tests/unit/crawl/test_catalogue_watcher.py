@@ -51,9 +51,15 @@ class Scene:
         decider: Any = self.decider
         clock = ManualClock(NOW)
         self.writer = StoreWriter(store, clock, Stats(), asyncio.Event())
-        self.told = 0
+        self.told, self.newcomers = 0, list[int]()
         self.watcher = CatalogueWatcher(
-            decider, self.writer, clock, revision=0, under_way=lambda: self.under_way, told=self._tell
+            decider,
+            self.writer,
+            clock,
+            revision=0,
+            under_way=lambda: self.under_way,
+            told=self._tell,
+            came=self.newcomers.extend,
         )
 
     def _tell(self) -> None:
@@ -139,5 +145,16 @@ def test_once_closed_it_looks_no_more(store: SqliteStore) -> None:
     async def script(scene: Scene) -> None:
         await scene.watcher.close()
         assert await scene.follow() == []
+
+    played(store, script)
+
+
+def test_who_comes_is_told_of_once(store: SqliteStore) -> None:
+    async def script(scene: Scene) -> None:
+        await scene.follow()
+        store.add([Source(url="https://c.example/")])
+        store.edit(store.sources(ids=[1]))
+        await scene.follow()
+        assert scene.newcomers == [1, 2, 3]
 
     played(store, script)

@@ -75,7 +75,7 @@ class Scene:
         self.decider = wiring.make_decider(CONFIG, store, HostSlots(CONFIG.politeness, NOW, random.Random(0)), NOW)
         self.writer = StoreWriter(store, self.clock, self.stats, self.stopping)
         self.begun: list[asyncio.Task[None]] = []
-        self.concluded: list[int] = []
+        self.foretold, self.concluded = list[int](), list[int]()
         self.committer = Committer(
             self.decider,
             Fetched(),  # type: ignore[arg-type]
@@ -84,15 +84,21 @@ class Scene:
             batch_s=0.0,
             concluded=self._conclude,
             begin=self._begin,
+            foretold=self._foretell,
         )
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         self.begun.append(asyncio.create_task(work))
         return self.begun[-1]
 
+    async def _foretell(self, visits: list[Visit]) -> None:
+        assert len(self.store.crawls()) == len(self.concluded), "it is not committed yet"
+        self.foretold += [visit.intent.source.id for visit in visits]
+
     def _conclude(self, visits: list[Visit], updates: list[Any]) -> None:
         assert [visit.intent.source.id for visit in visits] == [each.crawl.source for each in updates]
         assert {each.crawl.at for each in updates} <= {crawl.at for crawl in self.store.crawls()}, "it is committed"
+        assert {visit.intent.source.id for visit in visits} <= {*self.foretold}
         self.concluded += [visit.intent.source.id for visit in visits]
 
     def intents(self) -> list[Intent]:

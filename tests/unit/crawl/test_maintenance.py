@@ -9,7 +9,7 @@ from recrawl.clock import ManualClock
 from recrawl.crawl.intervals import Intervals
 from recrawl.crawl.maintenance import Maintenance
 from recrawl.crawl.stats import Stats
-from recrawl.store.records import Batch
+from recrawl.store.records import Batch, Signal
 
 
 class EnoughError(Exception):
@@ -49,3 +49,23 @@ def test_what_was_learned_is_written_soon_after_the_start_and_then_at_its_pace()
         max(later - earlier for earlier, later in zip(store_writer.prices, store_writer.prices[1:], strict=False))
         == 10.0
     )
+
+
+def test_signals_are_heard_without_writing_the_record_of_the_whole_catalogue():
+    batches = []
+
+    async def commit(batch: Batch) -> None:
+        batches.append(batch)
+
+    async def scene() -> int:
+        decider = SimpleNamespace(roster=SimpleNamespace(numbers={1: 0}), signal=lambda told, now: ["progress"])
+        maintenance = Maintenance(
+            decider, SimpleNamespace(commit=commit), SimpleNamespace(per_second=1.0), ManualClock(0.0), Stats(),
+            Intervals(), learning=asyncio.Lock(), begin=asyncio.create_task, keep=None, budgets=None,
+            told=lambda: None,
+        )  # fmt: skip
+        return await maintenance.hear_signals([Signal(id=7, source=1, at=0.0, came=0.0)])
+
+    assert asyncio.run(scene()) == 1
+    (batch,) = batches
+    assert (batch.progress, [signal.id for signal in batch.heard], batch.shared) == (["progress"], [7], None)

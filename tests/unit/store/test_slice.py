@@ -724,3 +724,17 @@ def test_each_asks_the_hubs_of_its_own_sources(store: PostgresStore, clock: Manu
     assert [each.source for each in mine.subscriptions()] == [1, 3, 7, 9]
     assert [each.source for each in mine.subscriptions(due=7.0, limit=2)] == [1, 3]
     assert [each.source for each in mine.subscriptions(sources=[2])] == [2]
+
+
+def test_whoever_had_a_source_that_is_gone_leaves_its_hub(store: PostgresStore, clock: ManualClock) -> None:
+    filled(store)
+    mine, other = slice_of(store, clock), slice_of(store, clock, "b")
+    mine.acquire({0, 2})
+    other.acquire({1})
+    given = [Subscription(token=f"{k}", source=k, hub="h", topic="t", secret="s", due=float(k)) for k in (1, 2, 99)]
+    mine.write_subscriptions(given)
+    store.remove([1, 2])
+    mine.write_subscriptions([msgspec.structs.replace(given[0], mode="unsubscribe")])
+    due = [(each.source, each.mode) for each in mine.subscriptions(due=100.0)]
+    assert due == [(1, "unsubscribe"), (99, "subscribe")]
+    assert 1 not in [each.source for each in other.subscriptions(due=100.0)]

@@ -151,7 +151,8 @@ class Fetcher:
             prepaid: requests already paid for
             memory: where memory for large answers is asked for; the last one's is the caller's to give back
             robots: whether robots.txt is obeyed; by default as for all
-            form: sent there, where no document is asked for; only redirects that keep it (307, 308) are followed
+            form: sent there, where no document is asked for; only redirects that keep it (307, 308) are followed, and
+                none from https to http: forms hold secrets
         """
         own = dict(headers or {})
         credentials = authorisation(url)
@@ -212,6 +213,8 @@ class Fetcher:
             if not location:
                 return response
             target = _redirected(url, location)
+            if visit.form is not None and url.startswith("https:") and not target.startswith("https:"):
+                raise _StoppedError(refused="redirected from https to http", reason="scheme")
             if target in been:
                 raise _StoppedError(error="redirects go round in circles", reason="protocol")
             if len(been) > self._max_redirects:

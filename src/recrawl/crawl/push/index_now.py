@@ -4,13 +4,14 @@
 
 A site shows that it is meant by a file of its own that holds the key: at the root, for all of the host, or elsewhere,
 for what lies below its folder. The file is the crawler's to look at (`key_checks`): what it found is kept in a note per
-host, where the web page finds it. Until then signals wait with their `proof`, the address and the key it must hold.
+host, where the web page finds it. Until then signals wait with their `proof`, the address and the key it must hold. A
+site that does not answer has said nothing: the signals wait on.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,8 +22,11 @@ from recrawl.errors import ParameterError, RecrawlError
 from recrawl.store.roles import Notes
 
 MOST_URLS = 10_000
-GOOD_S, WRONG_S, UNSEEN_S = 86400.0, 600.0, 120.0
-"""How long it counts that a file was right, that it was not, and that nobody could look."""
+GOOD_S, WRONG_S = 86400.0, 600.0
+"""How long it counts that a file was right, and that it was not."""
+RENEWED_S = 0.25 * GOOD_S
+"""What was right is looked at again in the last part of its time, while pings still count."""
+LONGEST_FILE = 1000
 MOST_VERDICTS = 8
 """Per host that are kept."""
 NOTE = "push/indexnow/"
@@ -38,11 +42,23 @@ class PingError(RecrawlError):
 
 
 class Ping(NamedTuple):
-    """Addresses of one host that are said to have changed, in the catalogue's spelling, and where that can be seen."""
+    """Addresses that are said to have changed, as they were given, and where that can be seen.
 
-    host: str
+    Parameters
+        urls: to be spelt as the catalogue does (`spelt`), some at a time: there may be thousands
+        below: how all of them must begin, after the scheme
+    """
+
     urls: tuple[str, ...]
+    below: str
     proof: str
+
+    def spelt(self, urls: Iterable[str]) -> list[str]:
+        """Some of the addresses in the catalogue's spelling; PingError if one does not belong here."""
+        found = [_spelt(f"https://{self.below}", url) for url in urls]
+        if any(not url.partition("://")[2].startswith(self.below) for url in found):
+            raise PingError(422, "every url must be of the host, and below the folder of keyLocation")
+        return found
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -89,23 +105,20 @@ def _host_of(url: str) -> str:
 def _ping(host: str, given: list[Any], key: str, location: str) -> Ping:
     if not _KEY.fullmatch(key):
         raise PingError(422, "a key has 8 to 128 letters, digits and dashes")
-    meant = [_spelt(url) for url in given]
-    scheme = urlsplit(meant[0]).scheme
-    file = _spelt(location) if location else f"{scheme}://{urlsplit(meant[0]).netloc}/{key}.txt"
+    scheme = urlsplit(given[0].strip()).scheme.lower() if isinstance(given[0], str) else ""
+    file = _spelt(f"https://{host}/", location or f"{scheme or 'https'}://{host}/{key}.txt")
+    if "?" in location or "#" in location or len(file) > LONGEST_FILE or urlsplit(file).netloc != host:
+        raise PingError(422, f"keyLocation must be a file of the host, of at most {LONGEST_FILE} characters, no query")
     below = file.partition("://")[2].rpartition("/")[0] + "/"
-    places = [url.partition("://")[2] for url in (*meant, file)]
-    if any(place.partition("/")[0] != host for place in places):
-        raise PingError(422, "every url, and keyLocation, must be of the host")
-    if any(not place.startswith(below) for place in places):
-        raise PingError(422, "keyLocation stands for what lies below its folder only")
-    return Ping(host, tuple(dict.fromkeys(meant)), f"{file} {key}")
+    return Ping(tuple(dict.fromkeys(given)), below, f"{file} {key}")
 
 
-def _spelt(url: str) -> str:
-    try:
-        return urls.normalise(url)
-    except ParameterError as error:
-        raise PingError(422, "not every url is an address of the web") from error
+def _spelt(base: str, url: str) -> str:
+    """As a link on a page of the site: those that are in order already cost next to nothing."""
+    spelt = urls.join(base, url)
+    if spelt is None:
+        raise PingError(422, "not every url is an address of the web")
+    return spelt
 
 
 def file_and_key(proof: str) -> tuple[str, str]:
@@ -119,10 +132,15 @@ def holds_key(body: bytes, key: str) -> bool:
     return key in (line.strip() for line in body[:4096].decode("utf-8", "replace").lstrip("\ufeff").split("\n"))
 
 
-def verdict_of(store: Notes, proof: str, now: float) -> bool | None:
+def verdict_of(store: Notes, proof: str, now: float) -> Verdict | None:
     """What the crawler found; None for nothing that still counts."""
     kept = _verdicts(store, proof)
-    return next((each.good for each in kept if each.proof == proof and each.until > now), None)
+    return next((each for each in kept if each.proof == proof and each.until > now), None)
+
+
+def is_to_be_seen(verdict: Verdict | None, now: float) -> bool:
+    """Whether it is time to look at a file, for the first time or again."""
+    return verdict is None or (verdict.good and verdict.until - now < RENEWED_S)
 
 
 def keep_verdict(store: Notes, verdict: Verdict) -> None:

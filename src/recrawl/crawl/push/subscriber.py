@@ -58,22 +58,39 @@ class Subscriber:
         self._known: dict[int, Advert] = {}
         """What each source is subscribed to, or about to be."""
         self._adverts: dict[int, Advert | None] = {}
-        """What visits said that is not known; None for nothing any more."""
+        """What visits said that is not stored; None for nothing any more."""
+        self._came = set[int]()
+        """Sources whose subscriptions are to be looked up."""
+        self._following = asyncio.Lock()
         self._swept = clock.now()
         self._share = BudgetShare(request_budget, clock, SHARE, most=AT_ONCE)
         self._log = structlog.get_logger("recrawl")
 
-    def saw(self, visits: Sequence[Visit]) -> None:
-        """What documents say of hubs may have changed."""
+    def came(self, sources: Sequence[int]) -> None:
+        """Sources that were not known here; another crawler may have subscribed to them."""
+        self._came.update(sources)
+
+    async def saw(self, visits: Sequence[Visit]) -> None:
+        """What documents say of hubs may have changed: it is stored before their validators are.
+
+        Otherwise a crash in between would lose it, since a document that did not change says nothing the next time.
+        """
+        self._note(visits)
+        try:
+            await self._follow_adverts()
+        except StoreTakenError:
+            raise
+        except StoreError as error:
+            self._log.warning("subscriptions could not be kept", reason=str(error))
+
+    def _note(self, visits: Sequence[Visit]) -> None:
         for visit in visits:
             source, response = visit.intent.source.id, visit.fetched.response
             if visit.findings is not None:
                 advert = rules.advert_of(visit.findings, visit.fetched.final_url)
             elif response is not None and response.status == NOT_MODIFIED and "link" in response.headers:
                 hubs, topic = hub_links.of_header(response.headers["link"], visit.fetched.final_url)
-                advert = (
-                    Advert(hubs[0], topic or visit.fetched.final_url) if hubs and topic else self._known.get(source)
-                )
+                advert = Advert(rules.by_https(hubs[0]), topic) if hubs and topic else self._known.get(source)
             else:
                 continue
             if advert is None and visit.findings is not None and visit.findings.remark:
@@ -88,7 +105,7 @@ class Subscriber:
             await self._clock.sleep(LOOK_S)
             try:
                 if not loaded:
-                    self._load(await self._store_writer.ask(lambda store: store.subscriptions()))
+                    self._take_over(await self._store_writer.ask(lambda store: store.subscriptions()))
                     loaded = True
                 await self.look()
             except StoreTakenError:
@@ -99,9 +116,10 @@ class Subscriber:
     async def look(self) -> None:
         """Do what is to be done now."""
         now = self._clock.now()
-        adverts, self._adverts = self._adverts, {}
-        if adverts:
-            await self._follow(adverts, now)
+        if came := list(self._came):
+            self._take_over(await self._store_writer.ask(lambda store: store.subscriptions(sources=came)))
+            self._came.difference_update(came)
+        await self._follow_adverts()
         if now - self._swept >= SWEEP_S:
             self._swept = now
             await self._sweep(now)
@@ -115,15 +133,22 @@ class Subscriber:
             self._share.spend(len(due))
             await asyncio.gather(*map(self._do, due))
 
-    def _load(self, kept: Sequence[Subscription]) -> None:
+    def _take_over(self, kept: Sequence[Subscription]) -> None:
         for each in kept:
             if each.mode == "subscribe":
                 self._known.setdefault(each.source, Advert(each.hub, each.topic))
 
     # -- what is wanted
 
-    async def _follow(self, adverts: dict[int, Advert | None], now: float) -> None:
+    async def _follow_adverts(self) -> None:
         """Subscribe to what is new, and leave what is no longer advertised."""
+        async with self._following:
+            if adverts := dict(self._adverts):
+                await self._follow(adverts, self._clock.now())
+                said = self._adverts.items()
+                self._adverts = {source: advert for source, advert in said if adverts.get(source, source) != advert}
+
+    async def _follow(self, adverts: dict[int, Advert | None], now: float) -> None:
         kept = await self._store_writer.ask(lambda store: store.subscriptions(sources=[*adverts]))
         changes, settled = list[Subscription](), dict[int, Advert | None]()
         for source, advert in adverts.items():

@@ -12,6 +12,7 @@ there were no hub.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from recrawl.crawl import urls
 from recrawl.crawl.reading.findings import Findings
 from recrawl.store.records import Subscription
 from recrawl.units import show_duration, whole_number
@@ -29,12 +31,16 @@ REFUSED_S = 7.0 * DAY_S
 """A hub that refuses is asked again after so long."""
 RENEWED_AT = 0.8
 """Of a lease, when it is asked for again."""
-SHORTEST_LEASE_S, LONGEST_LEASE_S = 10.0, 365.0 * DAY_S
+LONGEST_LEASE_S = 365.0 * DAY_S
+SOONEST_S = 3600.0
+"""Before a hub is asked to go on; a lease that is shorter ends meanwhile."""
 SETTLED_S = 3600.0
 """A source that names another hub, or none, is believed so long after the last one was asked."""
 FAREWELLS = 5
 """So often a hub is told that a subscription is over; then it is left to notice."""
 PATH = "/push/websub/"
+_LOOPBACK = re.compile(r"127(?:\.[0-9]+){3}|::1|(?:.+\.)?localhost")
+"""Hosts on the way to which nobody can listen."""
 
 
 class Advert(NamedTuple):
@@ -46,7 +52,16 @@ class Advert(NamedTuple):
 
 def advert_of(findings: Findings, url: str) -> Advert | None:
     """What a document says of itself that came from `url`; None if nobody tells of its changes."""
-    return Advert(findings.hubs[0], findings.topic or url) if findings.hubs else None
+    return Advert(by_https(findings.hubs[0]), findings.topic or url) if findings.hubs else None
+
+
+def by_https(hub: str) -> str:
+    """Where a hub is asked: by https, whatever the document says, for it is told a secret. One on this machine is not.
+
+    >>> by_https("http://hub.example/?a"), by_https("http://127.0.0.1:8080/")
+    ('https://hub.example/?a', 'http://127.0.0.1:8080/')
+    """
+    return hub if _LOOPBACK.fullmatch(urls.host(hub)) else hub.replace("http://", "https://", 1)
 
 
 def wanted(source: int, advert: Advert, now: float) -> Subscription:
@@ -96,7 +111,7 @@ def in_words(kept: Iterable[Subscription], now: float) -> str:
         return f"{mine.hub} tells of changes for {show_duration(mine.until - now)} more{last}"
     if not mine.asked:
         return f"{mine.hub} is to be asked to tell of changes"
-    why = mine.note or "it was asked, and has not called back"
+    why = mine.note or ("its lease has ended" if mine.confirmed else "it was asked, and has not called back")
     return f"{mine.hub} does not tell of changes: {why}; asked again in {show_duration(max(mine.due - now, 0.0))}"
 
 
@@ -129,12 +144,12 @@ class Lease(NamedTuple):
 def lease_of(said: str, asked_s: float, now: float) -> Lease:
     """What a hub grants by `hub.lease_seconds`; what was asked for, if it does not say.
 
-    >>> lease_of("1000", 864000.0, now=0.0)
-    Lease(until=1000.0, due=800.0)
+    >>> lease_of("10000", 864000.0, now=0.0), lease_of("1000", 864000.0, now=0.0)
+    (Lease(until=10000.0, due=8000.0), Lease(until=1000.0, due=3600.0))
     """
     granted = whole_number(said.strip(), 10**12)
-    seconds = min(max(asked_s if granted is None else float(granted), SHORTEST_LEASE_S), LONGEST_LEASE_S)
-    return Lease(now + seconds, now + RENEWED_AT * seconds)
+    seconds = min(asked_s if granted is None else float(granted), LONGEST_LEASE_S)
+    return Lease(now + seconds, now + max(RENEWED_AT * seconds, SOONEST_S))
 
 
 def is_refusal(status: int) -> bool:

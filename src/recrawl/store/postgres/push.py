@@ -9,24 +9,23 @@ import msgspec
 from recrawl.store.postgres.connection import PostgresConnection
 from recrawl.store.postgres.role import PostgresRole
 from recrawl.store.postgres.rows import columns_of
-from recrawl.store.records import SIGNALS_PER_SOURCE, Signal, Subscription
+from recrawl.store.records import Signal, Subscription
 from recrawl.store.rows import fitting, mended
-from recrawl.store.sql_push import WRITE, SqlSignals, SqlSubscriptions
+from recrawl.store.sql_push import WRITE, SqlSignals, SqlSubscriptions, admitted
 
-# In the order of commits, as clicks are: two programs that record at once do not exceed the bound together.
+# In the order of commits, as clicks are: two programs that record at once do not exceed the bounds together.
+# Numbers are never used again: a crawler that heard the one before does not take this one away.
 _TAKE_TURN = "SELECT value FROM counters WHERE name = 'signals' FOR UPDATE"
 _INSERT = """
 INSERT INTO signals (id, source, at, came, by, proof)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::double precision[], $4::double precision[], $5::varchar[],
     $6::varchar[])
+ON CONFLICT (source, by, proof) DO UPDATE SET id = excluded.id, at = excluded.at, came = excluded.came
 """
-# What is taken out never has its number again: a crawler that heard the one before does not take this one away.
-_MAKE_ROOM = """
-DELETE FROM signals USING (
-    SELECT id, row_number() OVER (PARTITION BY source, proof ORDER BY id) AS place, max(id) OVER (
-        PARTITION BY source, proof) AS latest
-    FROM signals WHERE source = ANY($1)
-) AS waiting WHERE signals.id = waiting.id AND waiting.place >= $2 AND waiting.id < waiting.latest
+# It stays when the source goes, so that somebody tells the hub.
+_KEEP_BUCKET = """
+UPDATE subscriptions SET bucket = sources.bucket FROM sources
+WHERE sources.id = subscriptions.source AND sources.bucket IS NOT NULL AND subscriptions.token = ANY($1::varchar[])
 """
 
 
@@ -51,6 +50,7 @@ class PostgresSubscriptions(PostgresRole, SqlSubscriptions):
         def write(connection: PostgresConnection) -> None:
             for each in given:
                 connection.run(WRITE, *msgspec.structs.astuple(each))
+            connection.run(_KEEP_BUCKET, [each.token for each in given])
 
         if given:
             self._connections.writing(write)
@@ -72,10 +72,9 @@ def _record(connection: PostgresConnection, signals: Sequence[Signal]) -> int:
     wanted = sorted(fitting({signal.source for signal in signals}))
     rows = connection.fetch("SELECT id FROM sources WHERE id = ANY($1) ORDER BY id FOR KEY SHARE", wanted)
     there = {row[0] for row in rows}
-    kept = [signal for signal in signals if signal.source in there]
+    kept = admitted(connection, [signal for signal in signals if signal.source in there])
     taken = [(last + place, s.source, s.at, s.came, s.by, s.proof) for place, s in enumerate(kept, 1)]
     if taken:
         connection.run(_INSERT, *columns_of(taken, 6))
-        connection.run(_MAKE_ROOM, sorted(there), SIGNALS_PER_SOURCE)
         connection.run("UPDATE counters SET value = $1 WHERE name = 'signals'", last + len(taken))
     return len(taken)

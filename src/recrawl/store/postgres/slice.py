@@ -22,6 +22,7 @@ from recrawl.store.postgres.held_buckets import HeldBuckets
 from recrawl.store.records import FLEET_RECORDS, Batch, Hold, Progress, Signal, Source, Subscription
 from recrawl.store.rows import columns, fitting, record_of, source_of
 from recrawl.store.sql import SourceQuery
+from recrawl.store.sql_push import PROOFS_FOUND
 
 _CHANGES = 2**32
 _SOME = f"SELECT {columns(Source)}, bucket FROM sources WHERE id = ANY($2) AND bucket = ANY($1::integer[]) ORDER BY id"
@@ -34,8 +35,18 @@ _STRAYED = "SELECT source FROM strayed WHERE revision > $2 AND bucket = ANY($1::
 _HOLDS = f"SELECT {columns(Hold)} FROM holds WHERE until > $2 AND (bucket IS NULL OR bucket = ANY($1::integer[]))"
 _OURS = "source IN (SELECT id FROM sources WHERE bucket = ANY($1::integer[]))"
 _SIGNALS = f"SELECT {columns(Signal)} FROM signals WHERE {_OURS} AND proof = $2 ORDER BY id LIMIT $3"
-_PROOFS = f"SELECT proof FROM signals WHERE {_OURS} AND proof <> '' GROUP BY proof ORDER BY min(id) LIMIT $2"
-_DUE = f"SELECT {columns(Subscription)} FROM subscriptions WHERE {_OURS} AND due <= $2 ORDER BY due, token LIMIT $3"
+# All sources of a host are in one bucket: the first one's tells whose proof it is.
+_PROOFS = f"""
+{PROOFS_FOUND} SELECT waiting.proof FROM waiting JOIN signals ON signals.id = waiting.first
+JOIN sources ON sources.id = signals.source WHERE bucket = ANY($1::integer[]) ORDER BY first LIMIT $2
+"""
+# Of a source that is gone, the bucket it was in last; where that is not known, anybody's.
+_DUE = f"""
+SELECT {columns(Subscription, "subscriptions")} FROM subscriptions LEFT JOIN sources ON sources.id = source
+WHERE due <= $2 AND (coalesce(sources.bucket, subscriptions.bucket) = ANY($1::integer[])
+    OR sources.id IS NULL AND subscriptions.bucket IS NULL)
+ORDER BY due, token LIMIT $3
+"""
 _ANY_NOTE = "SELECT text FROM notes WHERE starts_with(name, $1) ORDER BY name LIMIT 1"
 
 

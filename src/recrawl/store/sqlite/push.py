@@ -7,18 +7,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from recrawl.store.records import SIGNALS_PER_SOURCE, Signal, Subscription
+from recrawl.store.records import Signal, Subscription
 from recrawl.store.rows import LARGEST, mended
-from recrawl.store.sql_push import WRITE, SqlSignals, SqlSubscriptions
+from recrawl.store.sql_push import WRITE, SqlSignals, SqlSubscriptions, admitted
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
 
-# What is taken out never has its number again: a crawler that heard the one before does not take this one away.
-_MAKE_ROOM = """
-DELETE FROM signals WHERE id = (SELECT max(id) FROM signals WHERE source = :source AND proof = :proof)
-AND (SELECT count(*) FROM signals WHERE source = :source AND proof = :proof) >= :most
-"""
-_INSERT = """
-INSERT INTO signals (source, at, came, by, proof)
+# Numbers are never used again: a crawler that heard the one before does not take this one away.
+_REPLACE = """
+INSERT OR REPLACE INTO signals (source, at, came, by, proof)
 SELECT id, :at, :came, :by, :proof FROM sources WHERE id = :source
 """
 
@@ -32,7 +28,8 @@ class SqliteSignals(SqliteRole, SqlSignals):
             return 0
         with self._database.writing() as connection:
             given = [signal for signal in mended(list(signals)) if 0 < signal.source <= LARGEST]
-            return sum(_record(connection, signal) for signal in given)
+            kept = admitted(SqliteStatements(connection), given)
+            return sum(connection.execute(_REPLACE, msgspec.structs.asdict(signal)).rowcount for signal in kept)
 
 
 class SqliteSubscriptions(SqliteRole, SqlSubscriptions):
@@ -57,9 +54,3 @@ class SqliteSubscriptions(SqliteRole, SqlSubscriptions):
 def take_away(connection: sqlite3.Connection, heard: Iterable[Signal]) -> None:
     """Signals that were learned from."""
     connection.executemany("DELETE FROM signals WHERE id = ?", [(signal.id,) for signal in heard])
-
-
-def _record(connection: sqlite3.Connection, signal: Signal) -> int:
-    values = msgspec.structs.asdict(signal)
-    connection.execute(_MAKE_ROOM, {**values, "most": SIGNALS_PER_SOURCE})
-    return connection.execute(_INSERT, values).rowcount

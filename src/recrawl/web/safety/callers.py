@@ -35,6 +35,10 @@ class Strangers:
         """How long this one has to wait before another attempt, which is taken if it is none."""
         return self._throttle.wait_s(client_place(scope), self._clock.now())
 
+    def charge(self, scope: Scope, attempts: float) -> None:
+        """What this one asked for counts as further attempts."""
+        self._throttle.charge(client_place(scope), self._clock.now(), attempts)
+
 
 async def read_within(request: Request, most: int) -> bytes | None:
     """A body of at most so many bytes; None for a longer one, or one that ends early."""

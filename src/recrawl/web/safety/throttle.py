@@ -46,6 +46,12 @@ class Throttle:
                     self._buckets.popitem(last=False)
             return wait
 
+    def charge(self, client: str, now: float, attempts: float) -> None:
+        """Take more attempts, those that are still to come included."""
+        with self._lock:
+            own = _filled(self._buckets.get(client, (self._burst, now)), now, self._burst, self._every_s)
+            self._buckets[client] = (own - attempts, now)
+
 
 def _filled(bucket: tuple[float, float], now: float, burst: float, every_s: float) -> float:
     tokens, at = bucket

@@ -651,3 +651,11 @@ def test_a_form_follows_redirects_that_keep_it(status: int, followed: bool) -> N
     assert visit.response is not None
     assert visit.response.status == (202 if followed else status)
     assert scene.asked == [f"{A}/hub", f"{B}/hub"][: 1 + followed]
+
+
+def test_a_form_is_not_sent_on_from_https_to_http() -> None:
+    safe, plain = "https://a.example/hub", "http://a.example/hub"
+    scene = Scene({safe: away(plain, 307), plain: page(status=202)})
+    visit = scene.visit(safe, robots=False, form=b"a=b")
+    assert (visit.response, visit.refused) == (None, "redirected from https to http")
+    assert scene.asked == [safe]

@@ -20,19 +20,26 @@ def listed(**said: object) -> bytes:
 
 def status_of(body: bytes) -> int:
     with pytest.raises(PingError) as refused:
-        ping_of_json(body)
+        spelt(ping_of_json(body))
     return refused.value.status
+
+
+def spelt(ping: Ping) -> list[str]:
+    return ping.spelt(ping.urls)
 
 
 def test_one_address_by_a_question() -> None:
     said = {"url": "https://A.example:443/b/../c#d", "key": KEY}
-    assert ping_of_query(said) == Ping("a.example", ("https://a.example/c",), f"https://a.example/{KEY}.txt {KEY}")
+    found = ping_of_query(said)
+    assert spelt(found) == ["https://a.example/c"]
+    assert found.proof == f"https://a.example/{KEY}.txt {KEY}"
 
 
 def test_many_by_a_list_each_once() -> None:
-    urls = ["https://a.example/1", "https://A.example/1", "https://a.example/2"]
+    urls = ["http://a.example/1", "http://a.example/1", "http://a.example/2"]
     found = ping_of_json(listed(urlList=urls, host="A.Example"))
-    assert found == Ping("a.example", tuple(urls[::2]), f"https://a.example/{KEY}.txt {KEY}")
+    assert found == Ping(tuple(urls[1:]), "a.example/", f"http://a.example/{KEY}.txt {KEY}")
+    assert spelt(found) == urls[1:]
 
 
 def test_a_file_elsewhere_stands_for_what_is_below_its_folder() -> None:
@@ -61,7 +68,8 @@ def test_so_is_what_is_no_object(body: bytes) -> None:
     [{"host": "b.example"}, {"urlList": ["https://a.example/", "https://b.example/"]}, {"host": "a b"},
      {"keyLocation": "https://b.example/key.txt"}, {"keyLocation": "file:///etc/passwd"}, {"key": "short"},
      {"key": "x" * 129}, {"key": "with space"}, {"key": "../../secret"}, {"urlList": ["javascript:alert(1)"]},
-     {"urlList": ["https://a.example@b.example/"]}],
+     {"urlList": ["https://a.example@b.example/"]}, {"keyLocation": "https://a.example/?f=/key.txt"},
+     {"keyLocation": "https://a.example/a#/key.txt"}, {"keyLocation": f"https://a.example/{'x' * 1000}"}],
 )  # fmt: skip
 def test_what_is_not_of_the_host_or_no_key_cannot_be_processed(said: dict[str, object]) -> None:
     assert status_of(listed(**said)) == 422
@@ -90,11 +98,26 @@ def test_what_was_found_is_kept_for_a_while_and_the_good_longest(tmp_path: Path)
         index_now.keep_verdict(store, Verdict(f"{file} good", True, NOW + 100.0))
         for k in range(3 * index_now.MOST_VERDICTS):
             index_now.keep_verdict(store, Verdict(f"{file} wrong{k}", False, NOW + 200.0 + k))
-        assert index_now.verdict_of(store, f"{file} good", NOW) is True
+        assert index_now.verdict_of(store, f"{file} good", NOW) == Verdict(f"{file} good", True, NOW + 100.0)
         assert index_now.verdict_of(store, f"{file} good", NOW + 100.0) is None
-        assert index_now.verdict_of(store, f"{file} wrong{3 * index_now.MOST_VERDICTS - 1}", NOW) is False
+        last = index_now.verdict_of(store, f"{file} wrong{3 * index_now.MOST_VERDICTS - 1}", NOW)
+        assert last is not None
+        assert not last.good
         kept = store.note("push/indexnow/a.example")
         assert kept is not None
         assert len(json.loads(kept)) == index_now.MOST_VERDICTS
         store.write_note("push/indexnow/a.example", b"nonsense")
         assert index_now.verdict_of(store, f"{file} good", NOW) is None
+
+
+def test_what_was_right_is_seen_again_before_it_ends_and_what_was_wrong_is_not() -> None:
+    assert index_now.is_to_be_seen(None, NOW)
+    assert not index_now.is_to_be_seen(Verdict("p", True, NOW + index_now.RENEWED_S), NOW)
+    assert index_now.is_to_be_seen(Verdict("p", True, NOW + index_now.RENEWED_S - 1.0), NOW)
+    assert not index_now.is_to_be_seen(Verdict("p", False, NOW + 1.0), NOW)
+
+
+def test_addresses_in_order_are_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    ping = ping_of_json(listed())
+    monkeypatch.setattr("recrawl.crawl.urls._canonical", None)
+    assert spelt(ping) == ["https://a.example/1", "https://a.example/2"]

@@ -45,8 +45,10 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
-def looked(store: SqliteStore, clock: ManualClock, answer: FetchResult, rounds: int = 1) -> tuple[list[int], list[str]]:
-    """Which sources were heard of, and what was fetched, in so many looks a second apart."""
+def looked(
+    store: SqliteStore, clock: ManualClock, answer: FetchResult, rounds: int = 1, step_s: float = 1.0
+) -> tuple[list[int], list[str]]:
+    """Which sources were heard of, and what was fetched, in so many looks."""
     heard: list[int] = []
     fetcher = MadeUpFetcher(answer)
 
@@ -62,15 +64,15 @@ def looked(store: SqliteStore, clock: ManualClock, answer: FetchResult, rounds: 
         checks = KeyChecks(fetcher, writer, budget, clock, learn)  # type: ignore[arg-type]
         for _ in range(rounds):
             await checks.look()
-            clock.advance(1.0)
+            clock.advance(step_s)
         writer.close()
 
     asyncio.run(scene())
     return heard, fetcher.asked
 
 
-def pinged(store: SqliteStore, *proofs: str) -> None:
-    store.record_signals([Signal(source=k, at=NOW, came=NOW, by="indexnow", proof=p) for p in proofs for k in (1, 2)])
+def pinged(store: SqliteStore, *proofs: str, at: float = NOW) -> None:
+    store.record_signals([Signal(source=k, at=at, came=at, by="indexnow", proof=p) for p in proofs for k in (1, 2)])
 
 
 def test_with_the_key_in_the_file_its_signals_count_and_it_is_known_for_a_day(store: SqliteStore) -> None:
@@ -80,26 +82,56 @@ def test_with_the_key_in_the_file_its_signals_count_and_it_is_known_for_a_day(st
     assert store.proofs() == []
     pinged(store, PROOF)
     assert looked(store, clock, answered()) == ([1, 2], [])
-    assert verdict_of(store, PROOF, NOW + 86390.0) is True
-    assert verdict_of(store, PROOF, NOW + 86410.0) is None
+    assert good(store, NOW + 86390.0) is True
+    assert good(store, NOW + 86410.0) is None
+
+
+def good(store: SqliteStore, now: float) -> bool | None:
+    verdict = verdict_of(store, PROOF, now)
+    return None if verdict is None else verdict.good
 
 
 @pytest.mark.parametrize(
-    ("answer", "lasts_s"),
-    [(answered(404), 600.0), (answered(body="another"), 600.0), (answered(url="https://b.example/k.txt"), 600.0),
-     (answered(503), 120.0), (FetchResult(None, FILE, error="no connection"), 120.0)],
+    "answer", [answered(404), answered(body="another"), answered(url="https://b.example/k.txt"),
+               answered(url="https://a.example/found?q=0123456789")],
 )  # fmt: skip
-def test_without_it_they_are_dropped_and_that_counts_for_minutes(
-    store: SqliteStore, answer: FetchResult, lasts_s: float
-) -> None:
+def test_without_it_they_are_dropped_and_that_counts_for_minutes(store: SqliteStore, answer: FetchResult) -> None:
     pinged(store, PROOF)
     assert looked(store, ManualClock(NOW), answer) == ([], [FILE])
     assert store.proofs() == []
-    assert verdict_of(store, PROOF, NOW + lasts_s - 1.0) is False
-    assert verdict_of(store, PROOF, NOW + lasts_s + 1.0) is None
+    assert good(store, NOW + 599.0) is False
+    assert good(store, NOW + 601.0) is None
+
+
+@pytest.mark.parametrize("answer", [answered(503), answered(429), answered(403),
+                                    FetchResult(None, FILE, error="no connection")])  # fmt: skip
+def test_a_site_that_does_not_say_is_asked_ever_more_seldom_and_signals_wait_their_hour(
+    store: SqliteStore, answer: FetchResult
+) -> None:
+    clock = ManualClock(NOW)
+    pinged(store, PROOF)
+    heard, asked = looked(store, clock, answer, rounds=60, step_s=60.0)
+    assert (heard, good(store, clock.now())) == ([], None)
+    assert len(asked) == 6  # after 0, 1, 3, 7, 15 and 31 minutes
+    assert len(store.signals(proof=PROOF)) == 2
+    clock.advance(1.0)
+    assert looked(store, clock, answer) == ([], [])
+    assert store.proofs() == []
+
+
+def test_what_was_right_is_looked_at_again_before_it_ends_and_counts_meanwhile(store: SqliteStore) -> None:
+    clock = ManualClock(NOW)
+    pinged(store, PROOF)
+    looked(store, clock, answered())
+    clock.advance(80_000.0)
+    pinged(store, PROOF, at=clock.now())
+    assert looked(store, clock, answered(503)) == ([1, 2], [FILE])
+    pinged(store, PROOF, at=clock.now())
+    assert looked(store, clock, answered()) == ([1, 2], [FILE])
+    assert good(store, NOW + 160_000.0) is True
 
 
 def test_strangers_spend_a_twentieth_of_the_budget_at_most(store: SqliteStore) -> None:
-    pinged(store, *(f"{FILE} {KEY}{k}" for k in range(10)))
+    pinged(store, *(f"https://{k}.example/k.txt {KEY}" for k in range(10)))
     _, asked = looked(store, ManualClock(NOW), answered(404), rounds=60)
     assert len(asked) == 3  # at a request per second

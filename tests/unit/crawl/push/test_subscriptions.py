@@ -63,12 +63,24 @@ def test_what_is_asked_for_is_said_as_the_specification_has_it() -> None:
 
 @pytest.mark.parametrize(
     ("said", "seconds"),
-    [("3600", 3600.0), (" 3600 ", 3600.0), ("", DAY_S), ("-5", DAY_S), ("soon", DAY_S), ("0", 10.0),
+    [("7200", 7200.0), (" 7200 ", 7200.0), ("", DAY_S), ("-5", DAY_S), ("soon", DAY_S),
      ("9" * 30, 365.0 * DAY_S), ("999999999", 365.0 * DAY_S)],
 )  # fmt: skip
 def test_a_lease_is_what_the_hub_grants_within_reason(said: str, seconds: float) -> None:
     lease = rules.lease_of(said, DAY_S, NOW)
     assert lease == pytest.approx((NOW + seconds, NOW + 0.8 * seconds))
+
+
+@pytest.mark.parametrize("said", ["0", "10", "3600"])
+def test_a_short_lease_ends_before_the_hub_is_asked_again(said: str) -> None:
+    assert rules.lease_of(said, DAY_S, NOW) == (NOW + float(said), NOW + 3600.0)
+
+
+def test_a_hub_is_told_a_secret_by_https_alone() -> None:
+    plain = Findings(kind="feed", hubs=("http://hub.example/",))
+    assert rules.advert_of(plain, "t") == ("https://hub.example/", "t")
+    assert rules.by_https("http://127.evil.example/") == "https://127.evil.example/"
+    assert rules.by_https("http://[::1]:8080/") == "http://[::1]:8080/"
 
 
 def test_it_is_over_when_the_hub_was_never_asked_or_has_been_told_or_knows_itself() -> None:
@@ -127,6 +139,10 @@ def test_it_is_not_followed_from_hub_to_hub_at_every_visit() -> None:
         (
             {"asked": NOW - 5.0, "until": NOW + DAY_S, "delivered": NOW - 120.0},
             "https://hub.example/ tells of changes for 1d more; last told 2m ago",
+        ),
+        (
+            {"asked": NOW - 5.0, "confirmed": NOW - 4.0, "until": NOW - 1.0, "due": NOW + 60.0},
+            "https://hub.example/ does not tell of changes: its lease has ended; asked again in 1m",
         ),
         ({"mode": "unsubscribe"}, ""),
     ],

@@ -1,5 +1,6 @@
 -- What others say has changed, until the crawler has learned from it. Where `proof` is not empty, it names the file by
 -- which somebody may say so, and the file has not been seen yet.
+-- Of a source one waits per sender and proof: strangers choose proofs.
 CREATE TABLE signals (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
@@ -8,8 +9,9 @@ CREATE TABLE signals (
     by TEXT NOT NULL,
     proof TEXT NOT NULL
 );
-CREATE INDEX signals_of_source ON signals (source, id);
+CREATE UNIQUE INDEX signals_of_source ON signals (source, by, proof);
 CREATE INDEX signals_by_proof ON signals (proof, id);
+CREATE INDEX signals_unproven ON signals (came) WHERE proof > '';
 
 -- Subscriptions at hubs. One outlives its source until the hub has been told.
 CREATE TABLE subscriptions (
