@@ -15,6 +15,7 @@ PAPERS = {
     "allerton2019": "recrawl.papers.allerton2019",
     "icc2021": "recrawl.papers.icc2021",
     "separating": "recrawl.papers.separating",
+    "q_learning": "recrawl.papers.q_learning",
 }
 EVERYTHING = "all"
 

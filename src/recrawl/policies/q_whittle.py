@@ -48,7 +48,7 @@ class QWhittle(RankedPolicy):
         states: int = 16,
         exploration: tuple[float, float] = (1.0, 0.02),
         exploration_slots: int = 500,
-        step: float = 0.5,
+        step: float = 0.3,
         halving: float = 20.0,
         index_step: float = 0.1,
         index_halving: float = 100.0,
@@ -59,7 +59,9 @@ class QWhittle(RankedPolicy):
         super().__init__(seed)
         self.states = whole("states", states, low=2)
         expected = "two probabilities in [0, 1], at first and at last"
-        first, last = (number("exploration", each, expected, high=1.0) for each in several("exploration", exploration, expected))
+        first, last = (
+            number("exploration", each, expected, high=1.0) for each in several("exploration", exploration, expected)
+        )
         self.exploration = first, last
         self.exploration_slots = whole("exploration_slots", exploration_slots, low=1)
         self.steps = Steps(
