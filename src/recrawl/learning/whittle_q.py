@@ -5,16 +5,18 @@ every reference state x there is a table Q^x(s, a) of the arm alone, under a sub
 slot in which the arm went from s by action a (1 for a crawl, which earned r) to s′::
 
     Q^x(s, a) += a(ν)·((1 − a)λ(x) + a·r + max_b Q^x(s′, b) − f(Q^x) − Q^x(s, a))        for every x
-    λ(x)      += b(n)·(Q^x(x, 1) − Q^x(x, 0))                                            for every x
+    λ(s)      += b(n)·(Q^s(s, 1) − Q^s(s, 0))
 
-f is the mean over the table, which keeps relative values bounded; ν counts the visits to (s, a), n the slots. The
-subsidies move on the slower clock, towards the price at which both actions are as good in x: λ(x) is the index.
+f is the mean over the table, which keeps relative values bounded; ν counts the visits to (s, a), n those to s. The
+subsidies move on the slower clock, towards the price at which both actions are as good: λ(s) is the index.
 
-* a(ν) = `step`/⌈ν/`halving`⌉^0.6 and b(n) = `index_step`/(1 + n·ln(n + 1)/`index_halving`), the form the authors use;
-* a subsidy waits until both actions have been tried in its state: until then the difference says nothing;
+* a(ν) = `step`/⌈ν/`halving`⌉^0.6 and b(n) = `index_step`/(1 + n·ln(n + 1)/`index_halving`);
+* a subsidy moves only when its state is visited, and once both actions have been tried there. Moved in every slot, as
+  [qwi2022] has it, the subsidies of states that the policy has stopped to visit run away: nothing answers them;
 * all starts at 0, and every equation is linear in worth, so that its unit does not matter.
 
-Symbols: Q value, λ subsidy and index, s state, a action, x reference state, r reward, ν visits, n slots.
+Symbols: Q value, λ subsidy and index, s state, a action, x reference state, r reward, ν visits to an action, n to a
+state.
 """
 
 from __future__ import annotations
@@ -43,14 +45,13 @@ class WhittleTables(NamedTuple):
     """What is learnt, changed in place.
 
     `values` is Q by arm, reference state, state and action, `totals` the sum of each table, `visits` counts by arm,
-    state and action, `indices` λ by arm and state; `slots` holds n.
+    state and action, `indices` λ by arm and state.
     """
 
     values: FloatArray
     totals: FloatArray
     visits: IntArray
     indices: FloatArray
-    slots: IntArray
 
 
 def new_tables(arms: int, states: int) -> WhittleTables:
@@ -60,8 +61,12 @@ def new_tables(arms: int, states: int) -> WhittleTables:
         np.zeros((arms, states)),
         np.zeros((arms, states, 2), dtype=np.int64),
         np.zeros((arms, states)),
-        np.zeros(1, dtype=np.int64),
     )
+
+
+def joined(first: WhittleTables, second: WhittleTables) -> WhittleTables:
+    """The tables of the arms of both, those of the first before those of the second."""
+    return WhittleTables(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
 @njit(cache=True)
@@ -73,7 +78,7 @@ def value_step(steps: Steps, visits: int) -> float:
 @njit(cache=True)
 def index_step(steps: Steps, slots: int) -> float:
     """b(n)."""
-    return steps.index_step / (1.0 + slots * math.log(slots + 1.0) / steps.index_halving)
+    return float(steps.index_step / (1.0 + slots * math.log(slots + 1.0) / steps.index_halving))
 
 
 @njit(cache=True)
@@ -87,7 +92,6 @@ def learn_slot(
     after: IntArray,
 ) -> None:
     """Learn from one slot of all arms; states count from 0 here, and arms that are not `known` are left as they are."""
-    tables.slots[0] += 1
     states = tables.indices.shape[1]
     entries = 2.0 * states
     for arm in range(len(before)):

@@ -21,7 +21,7 @@ Everything runs on one thread: the tensors are too small to be worth sharing.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ class QNetwork:
         self.weights = [torch.tensor(weight, requires_grad=True) for weight in weights]
 
     @classmethod
-    def random(cls, torch: Any, sizes: tuple[int, ...], random: np.random.Generator) -> QNetwork:
+    def random(cls, torch: Any, sizes: tuple[int, ...], random: np.random.Generator) -> Self:
         """A network with layers of these sizes; weights uniform on ±1/√inputs."""
         weights = []
         for inputs, outputs in pairwise(sizes):

@@ -14,20 +14,17 @@ crawl failed or was called off teaches nothing about that target.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from recrawl.arguments import number, several, whole
-from recrawl.learning.whittle_q import Steps, learn_slot, new_tables
+from recrawl.errors import ParameterError
+from recrawl.learning.whittle_q import Steps, joined, learn_slot, new_tables
 from recrawl.policies.base import RankedPolicy
 from recrawl.policies.q_network import torch_for
 from recrawl.policies.thompson import found_change
-from recrawl.policies.whittle_network import WhittleNetwork
-from recrawl.records import FloatArray, IntArray, Visits
-
-NEEDS = "the policy QWhittle with a network"
+from recrawl.policies.whittle_network import NEEDS, WhittleNetwork
+from recrawl.records import BoolArray, FloatArray, IntArray, Visits
 
 
 class QWhittle(RankedPolicy):
@@ -42,6 +39,11 @@ class QWhittle(RankedPolicy):
         network: sizes of the hidden layers of a network in place of tables; None for tables
         slot: length of a slot in the unit of `now`
     """
+
+    crawled: BoolArray
+    sure: BoolArray
+    """Of which targets this slot teaches something."""
+    reward: FloatArray
 
     def __init__(
         self,
@@ -72,6 +74,8 @@ class QWhittle(RankedPolicy):
         )
         self.slot = number("slot", slot, "finite and > 0", open_low=True)
         self.hidden = None if network is None else tuple(whole("network", size, low=1) for size in network)
+        if self.hidden == ():
+            raise ParameterError("network", "sizes of one hidden layer or more, or None", "none")
         if self.hidden is not None:
             torch_for(NEEDS)
 
@@ -82,7 +86,9 @@ class QWhittle(RankedPolicy):
         self.began = now - self.slot
         self.choices = 0
         self.before: IntArray | None = None
-        self.network = None if self.hidden is None else self._fresh_network(targets)
+        self.network: WhittleNetwork | None = None
+        if self.hidden is not None:
+            self.network = WhittleNetwork(targets, self.states, self.hidden, self.random)
         self._clear(targets)
 
     def state_at(self, now: float) -> IntArray:
@@ -125,17 +131,33 @@ class QWhittle(RankedPolicy):
         self.reward[visits.ids[seen]] = gained[seen]
         self.sure[visits.ids[~seen]] = False
 
+    def learn_lists(self, visits: Visits) -> None:
+        """A visit to a list says nothing of its worth."""
+        self.sure[visits.ids] = False
+
+    def release(self, ids: npt.ArrayLike) -> None:
+        """Take ids out of flight; this slot teaches nothing about them."""
+        super().release(ids)
+        self.sure[self._known(ids)] = False
+
+    def grow(self, count: int) -> None:
+        """New targets start without knowledge, and learn from the next slot on."""
+        self.tables = joined(self.tables, new_tables(count, self.states))
+        if self.network is not None:
+            self.network.grow(count, self.random)
+        self.crawled = np.concatenate([self.crawled, np.zeros(count, dtype=bool)])
+        self.sure = np.concatenate([self.sure, np.zeros(count, dtype=bool)])
+        self.reward = np.concatenate([self.reward, np.zeros(count)])
+        if self.before is not None:
+            self.before = np.concatenate([self.before, np.zeros(count, dtype=np.int64)])
+
     def _end_slot(self, before: IntArray, after: IntArray) -> None:
-        told = before, self.crawled, self.sure, self.reward, after
+        told = before, self.crawled, self.sure & ~self.away, self.reward, after
         if self.network is None:
             learn_slot(self.tables, self.steps, *told)
         else:
             self.network.learn_slot(self.tables, self.steps, *told, self.random)
 
-    def _fresh_network(self, targets: int) -> WhittleNetwork:
-        assert self.hidden is not None
-        return WhittleNetwork(torch_for(NEEDS), targets, self.states, self.hidden, self.random)
-
     def _clear(self, targets: int) -> None:
         self.crawled, self.sure = np.zeros(targets, dtype=bool), np.ones(targets, dtype=bool)
-        self.reward: FloatArray = np.zeros(targets)
+        self.reward = np.zeros(targets)

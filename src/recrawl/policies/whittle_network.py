@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from recrawl.learning.whittle_q import Steps, WhittleTables, index_step
-from recrawl.policies.q_network import Float32Array, QNetwork, one_thread
+from recrawl.policies.q_network import Float32Array, QNetwork, one_thread, torch_for
 from recrawl.records import BoolArray, FloatArray, IntArray
 
+NEEDS = "the policy QWhittle with a network"
 FIRST_MOMENT, SECOND_MOMENT, TINY = 0.9, 0.999, 1e-8
 
 
@@ -48,9 +49,14 @@ class ActionValues(QNetwork):
                     square[place].mul_(SECOND_MOMENT).addcmul_(gradient, gradient, value=1.0 - SECOND_MOMENT)
                     self.weights[place].addcdiv_(mean[place], square[place].sqrt().add_(TINY), value=-size)
 
-    def dump_all(self) -> tuple[list[Float32Array], list[Float32Array], int]:
-        """Weights, moments and steps as plain values."""
+    def __getstate__(self) -> tuple[list[Float32Array], list[Float32Array], int]:
+        """Weights, moments and steps as plain values, so that copies do not share them and files can hold them."""
         return self.dump(), [moment.numpy().copy() for moment in self.moments], self.trained
+
+    def __setstate__(self, state: tuple[list[Float32Array], list[Float32Array], int]) -> None:
+        weights, moments, trained = state
+        ActionValues.__init__(self, torch_for(NEEDS), weights, moments)
+        self.trained = trained
 
 
 class Memory:
@@ -75,7 +81,6 @@ class WhittleNetwork:
     """Learns the values of all targets by one network, and by them the indices of `tables`.
 
     Parameters
-        torch: the torch module
         targets, states: N and S
         hidden: sizes of the hidden layers
         step, batch, memory: of Adam; slots of single targets in a batch, and remembered
@@ -83,7 +88,6 @@ class WhittleNetwork:
 
     def __init__(
         self,
-        torch: Any,
         targets: int,
         states: int,
         hidden: tuple[int, ...],
@@ -93,9 +97,22 @@ class WhittleNetwork:
         memory: int = 20_000,
     ) -> None:
         self.targets, self.states, self.step, self.batch = targets, states, step, batch
-        self.network = ActionValues.random(torch, (targets + 2, *hidden, 2), random)
+        self.network = ActionValues.random(torch_for(NEEDS), (targets + 2, *hidden, 2), random)
         self.memory = Memory(memory)
         self.largest = 0.0
+
+    def grow(self, count: int, random: np.random.Generator) -> None:
+        """Give new targets an input each; what was learnt of the others stays."""
+        first, *rest = self.network.dump()
+        fresh = (2.0 * random.random((len(first), count)) - 1.0) / np.sqrt(first.shape[1] + count)
+        first = np.insert(first, [self.targets] * count, fresh.astype(np.float32), axis=1)
+        self.network = ActionValues(self.network.torch, [first, *rest])
+        self.targets += count
+
+    def values_of(self, target: int) -> Float32Array:
+        """Q^s(s, 0) and Q^s(s, 1) of one target, a row per state s, in units of the largest reward."""
+        state = np.arange(self.states)
+        return self.network.values(self._rows(np.full(self.states, target), state, state))
 
     def learn_slot(
         self,
