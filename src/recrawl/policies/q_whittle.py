@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from recrawl.arguments import number, several, whole
+from recrawl.arguments import number, several, shown, whole
 from recrawl.errors import ParameterError
 from recrawl.learning.whittle_q import Steps, joined, learn_slot, new_tables
 from recrawl.policies.base import RankedPolicy
@@ -61,10 +61,12 @@ class QWhittle(RankedPolicy):
         super().__init__(seed)
         self.states = whole("states", states, low=2)
         expected = "two probabilities in [0, 1], at first and at last"
-        first, last = (
+        both = [
             number("exploration", each, expected, high=1.0) for each in several("exploration", exploration, expected)
-        )
-        self.exploration = first, last
+        ]
+        if len(both) != 2:
+            raise ParameterError("exploration", expected, shown(exploration))
+        self.exploration = both[0], both[1]
         self.exploration_slots = whole("exploration_slots", exploration_slots, low=1)
         self.steps = Steps(
             number("step", step, "in (0, 1]", open_low=True, high=1.0),
