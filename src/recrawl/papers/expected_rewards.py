@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from recrawl.policies.contract import Policy
 from recrawl.records import FloatArray, IntArray, Sources
+from recrawl.sim.grouped_pages import GroupedPages
 
 
 class Audited:
@@ -49,4 +50,37 @@ class Audited:
         )
         self.expected.append(float(worth.sum()))
         self.last[ids] = now
+        return ids
+
+
+class AuditedGroups(Audited):
+    """The same for a policy over groups: each choice crawls the next page of its group in turn."""
+
+    def __init__(self, policy: Policy, world: GroupedPages) -> None:
+        super().__init__(policy)
+        self.world = world
+
+    def start(
+        self,
+        targets: int,
+        now: float,
+        sources: Sources | None = None,
+        groups: npt.ArrayLike | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Start both; every page counts as crawled one slot before, and every pointer shows the first of its group."""
+        super().start(targets, now, sources, groups, labels)
+        sizes = self.world.pages_per_group
+        self.first, self.pointer = np.cumsum(sizes) - sizes, np.zeros(targets, dtype=np.int64)
+        self.crawled = np.full(int(sizes.sum()), now - 1.0)
+
+    def choose(self, now: float, budget: float, states: npt.ArrayLike | None = None) -> IntArray:
+        """What the policy inside chooses."""
+        ids = self.inside.choose(now, budget, states)
+        pages = self.first[ids] + self.pointer[ids]
+        waited = now - self.crawled[pages]
+        found = -np.expm1(-self.sources.decay_rate[ids] * waited)
+        self.expected.append(float((self.sources.ceiling[ids] * found).sum()))
+        self.crawled[pages] = now
+        self.pointer[ids] = (self.pointer[ids] + 1) % self.world.pages_per_group[ids]
         return ids

@@ -16,6 +16,7 @@ PAPERS = {
     "icc2021": "recrawl.papers.icc2021",
     "separating": "recrawl.papers.separating",
     "indexing_engine": "recrawl.papers.indexing_engine",
+    "q_learning": "recrawl.papers.q_learning",
 }
 EVERYTHING = "all"
 

@@ -13,7 +13,7 @@ from recrawl.report import Document, Section, write_html
 RULE = (
     "Verdicts: a number obtained by arithmetic is reproduced when ours rounds to it; a number obtained from one random "
     "run is reproduced when it lies within the 95 % range of a single such run around our mean, rounding allowed for. "
-    "The intervals shown are those of the mean."
+    "The intervals shown are those of the mean. What does not hold as printed is in docs/errata.md, with corrections."
 )
 
 

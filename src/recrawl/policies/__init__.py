@@ -29,6 +29,7 @@ _HOMES = {
     "fg_dqn": ("fg_dqn", "FgDqn"),
     "thompson_then_dqn": ("thompson_then_dqn", "ThompsonThenDqn"),
     "lspe": ("lspe", "Lspe"),
+    "q_whittle": ("q_whittle", "QWhittle"),
     "nutch_adaptive": ("peers.nutch_adaptive", "NutchAdaptive"),
     "stormcrawler_adaptive": ("peers.stormcrawler_adaptive", "StormcrawlerAdaptive"),
     "news_crawl": ("peers.news_crawl", "NewsCrawl"),

@@ -21,7 +21,7 @@ Everything runs on one thread: the tensors are too small to be worth sharing.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ class QNetwork:
         self.weights = [torch.tensor(weight, requires_grad=True) for weight in weights]
 
     @classmethod
-    def random(cls, torch: Any, sizes: tuple[int, ...], random: np.random.Generator) -> QNetwork:
+    def random(cls, torch: Any, sizes: tuple[int, ...], random: np.random.Generator) -> Self:
         """A network with layers of these sizes; weights uniform on ±1/√inputs."""
         weights = []
         for inputs, outputs in pairwise(sizes):
@@ -58,7 +58,7 @@ class QNetwork:
 
     def values(self, states: Float32Array) -> Float32Array:
         """Q(Z, k; θ) for each row Z of `states`."""
-        with _one_thread(self.torch), self.torch.no_grad():
+        with one_thread(self.torch), self.torch.no_grad():
             out: Float32Array = self._forward(self.torch.from_numpy(states)).numpy()
         return out
 
@@ -79,7 +79,7 @@ class QNetwork:
         given, takes the place of δ in the product: the error averaged over traces of the same state and action.
         """
         torch = self.torch
-        with _one_thread(torch):
+        with one_thread(torch):
             now, later = self._both(states, next_states)
             chosen = torch.from_numpy(taken)
             ahead = discount * _best_sets(torch, later, chosen) - (now * chosen).sum(1)
@@ -104,7 +104,7 @@ class QNetwork:
     ) -> Float32Array:
         """The Bellman error δ of each row."""
         torch = self.torch
-        with _one_thread(torch), torch.no_grad():
+        with one_thread(torch), torch.no_grad():
             now, later = self._both(states, next_states)
             chosen = torch.from_numpy(taken)
             ahead = discount * _best_sets(torch, later, chosen) - (now * chosen).sum(1)
@@ -147,7 +147,7 @@ def _best_sets(torch: Any, values: Any, chosen: Any) -> Any:
     return (values.topk(most, dim=1).values * counted).sum(1)
 
 
-class _one_thread:  # noqa: N801 — reads as a phrase where it is used
+class one_thread:  # noqa: N801 — reads as a phrase where it is used
     """Within it torch uses one thread."""
 
     def __init__(self, torch: Any) -> None:

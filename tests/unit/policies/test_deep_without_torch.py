@@ -15,14 +15,15 @@ from recrawl import policies
 assert {"fg_dqn", "thompson_then_dqn"} <= set(policies.NAMES)
 world = recrawl.GroupedPages([2, 3], [0.5, 0.1], [1.0, 4.0])
 recrawl.simulate(world, "thompson", steps=5, noise="change")
-policies.make("WANTED")
+recrawl.simulate(world, "q_whittle", steps=5, noise="change")
+policies.make(WANTED)
 """
 
 
-@pytest.mark.parametrize("name", ["fg_dqn", "thompson_then_dqn"])
-def test_the_error_names_the_extra(name: str) -> None:
+@pytest.mark.parametrize("call", ['"fg_dqn"', '"thompson_then_dqn"', '"q_whittle", network=(8,)'])
+def test_the_error_names_the_extra(call: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", CODE.replace("WANTED", name)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", CODE.replace("WANTED", call)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert "MissingExtraError" in done.stderr
