@@ -18,7 +18,7 @@ from recrawl.report import Table, Text
 from recrawl.report.progress import silent
 
 COLUMNS = ["made@6", "made@12"]
-SIMPLE = ["ours", "ours-changes", "round-robin", "uniform", "thompson", "static"]
+SIMPLE = ["ours", "ours-changes", "round-robin", "uniform", "thompson", "static", recorded.FORGIVEN]
 
 
 @pytest.fixture(scope="module")

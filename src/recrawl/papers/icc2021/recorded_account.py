@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from recrawl.papers.icc2021.pictures import COLOURS
-from recrawl.papers.icc2021.recorded import MEASURES, ON_PAGES, ROUND_ROBIN, Played, against
+from recrawl.papers.icc2021.recorded import FORGIVEN, MEASURES, ON_PAGES, ROUND_ROBIN, Played, against
 from recrawl.report import Badge, Column, Figure, Section, Table, Text, draw
 from recrawl.report.figures import GRID, INK
 from recrawl.report.tables import Cell
@@ -65,8 +65,9 @@ def _beside_round_robin(played: Sequence[Played]) -> str:
     counts = ", ".join(f"{label} in {count}" for label, count in behind.items())
     return (
         f"Columns of {len(columns)} in which round robin, which learns nothing, keeps more pages fresh: than {counts}. "
-        "A belief that ignores how long pages have been left alone, as that of Thompson sampling, stays with one group "
-        "and lets the others go stale."
+        "The belief of Thompson sampling ignores how long pages have been left alone, so that it stays with one group. "
+        "It is shown as published and with first copies aside: the first crawl of a page has nothing to compare with, "
+        "and counted as one that found no change it speaks against groups of new pages."
     )
 
 
@@ -97,7 +98,8 @@ def figure(played: Sequence[Played]) -> Figure:
     caption = (
         "Recorded pages, by scenario and fetches per day: share of time pages are fresh (above) and share of changes "
         "found (below), in percentage points against round robin, the line at 0. Circles choose groups of pages, "
-        "squares single pages; bars are one standard error of the difference over 20 groups of pages, means over seeds."
+        "squares single pages; hollow is a variant. Bars are one standard error of the difference over 20 groups of "
+        "pages, means over seeds."
     )
     return draw("icc2021-recorded", caption, paint, rows=2, height=6.4, share_x=True)
 
@@ -109,8 +111,8 @@ def _paint_policy(
     ahead, doubt = np.array([against(each, columns[each.column][ROUND_ROBIN], found) for each in of_policy]).T
     at = np.arange(len(of_policy)) + (place - (many - 1) / 2) * 0.8 / many
     name, label = of_policy[0].policy, of_policy[0].label
-    colour = COLOURS["ours" if name in ON_PAGES else name]
-    filled = colour if name not in ("hybrid", "ours-changes") else "none"
+    colour = COLOURS["ours" if name in ON_PAGES else "thompson" if name == FORGIVEN else name]
+    filled = colour if name not in ("hybrid", "ours-changes", FORGIVEN) else "none"
     panel.errorbar(
         at, ahead, doubt, fmt="s" if name in ON_PAGES else "o", color=colour, markersize=5, markerfacecolor=filled,
         elinewidth=1.2, capsize=2, label=label,
