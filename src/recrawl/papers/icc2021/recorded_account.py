@@ -11,9 +11,12 @@ from recrawl.papers.icc2021.pictures import COLOURS
 from recrawl.papers.icc2021.recorded import FORGIVEN, MEASURES, ON_PAGES, ROUND_ROBIN, Played, against
 from recrawl.report import Badge, Column, Figure, Section, Table, Text, draw
 from recrawl.report.figures import GRID, INK
-from recrawl.report.tables import Cell
+from recrawl.report.tables import Cell, number
 
 FRESH, FOUND = MEASURES.values()
+LINEAR_TO = 2
+POINTS = (-40, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10)
+"""What is marked on the scale of freshness, on which Thompson sampling falls far behind and others are close."""
 INTRODUCTION = (
     "The paper leaves tests on real data to the future. Here its policies crawl pages whose changes were recorded, "
     "told only what their own crawls show, within a budget of fetches per day; a column is a scenario at a budget. "
@@ -92,6 +95,9 @@ def figure(played: Sequence[Played]) -> Figure:
                 panel.axvline(border - 0.5, color=GRID, linewidth=0.8)
             panel.grid(axis="x", visible=False)
             panel.set(ylabel=f"{measure}:\npoints above round robin", xlim=(-0.5, len(columns) - 0.5))
+        axes[0].set_yscale("symlog", linthresh=LINEAR_TO)
+        axes[0].set_yticks(POINTS, [number(points, 0) for points in POINTS])
+        axes[0].minorticks_off()
         axes[1].set_xticks(range(len(columns)), [name.replace("@", "\n") + " a day" for name in columns])
         axes[0].legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
@@ -99,7 +105,7 @@ def figure(played: Sequence[Played]) -> Figure:
         "Recorded pages, by scenario and fetches per day: share of time pages are fresh (above) and share of changes "
         "found (below), in percentage points against round robin, the line at 0. Circles choose groups of pages, "
         "squares single pages; hollow is a variant. Bars are one standard error of the difference over 20 groups of "
-        "pages, means over seeds."
+        f"pages, means over seeds. The upper scale is linear up to {LINEAR_TO} points and logarithmic beyond."
     )
     return draw("icc2021-recorded", caption, paint, rows=2, height=6.4, share_x=True)
 
