@@ -15,7 +15,7 @@ from recrawl.report.tables import Cell, number
 
 FRESH, FOUND = MEASURES.values()
 LINEAR_TO = 2
-POINTS = (-40, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10)
+POINTS = (-80, -40, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10)
 """What is marked on the scale of freshness, on which Thompson sampling falls far behind and others are close."""
 INTRODUCTION = (
     "The paper leaves tests on real data to the future. Here its policies crawl pages whose changes were recorded, "
