@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from recrawl.cli import replay_through_store
+from recrawl.papers.icc2021 import recorded
+from recrawl.papers.recordings import Recordings
+from recrawl.report.progress import silent
 from recrawl.sim.comparison import Contender, Job, run_job
 from recrawl.sim.replay import TraceWorld
 from recrawl.sim.scenarios import DAY_S, Scenario, read_scenarios
@@ -228,6 +231,19 @@ def test_the_long_scenarios_reach_the_reference_levels_too(
     scenario, trace = library(name)
     found = run_job(Job(scenario, budget, Contender.parse(policy)), trace).score
     assert 100 * found.value == pytest.approx(level, abs=0.051)
+
+
+def test_the_policies_of_icc2021_reach_the_levels_of_an_earlier_run(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch", reason="the extra `deep` is not installed")
+    monkeypatch.setattr(recorded, "QUICK_SEEDS", 1)
+    scenario, trace = library("fresh-coldstart")
+    recordings = Recordings((replace(scenario, budgets_fetches_per_day=(240.0,)),), {scenario.name: trace})
+    found = {each.policy: 100 * each.fresh.value for each in recorded.play(recordings, True, 0, silent)}
+    levels = {"ours": 85.5, "round-robin": 84.6, "static": 81.8, "thompson": 78.7}
+    assert {name: round(found[name], 1) for name in levels} == levels
+    assert found["drl"] == pytest.approx(81.2, abs=1.0)  # float32 arithmetic is not the same on all processors
 
 
 def test_traces_are_those_of_the_referee(library: Library, referee: ModuleType) -> None:

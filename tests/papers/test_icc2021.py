@@ -9,10 +9,12 @@ import pytest
 
 import recrawl
 from paper_results import read_results
+from recorded_pages import write_recordings
 from recrawl import policies
 from recrawl.kernels.static_allocation import lottery_reward
 from recrawl.papers import icc2021
-from recrawl.papers.icc2021 import runs, setting
+from recrawl.papers.icc2021 import recorded, runs, setting
+from recrawl.papers.recordings import Recordings
 from recrawl.papers.reproduction import write
 from recrawl.report.output_folder import prepare
 
@@ -71,16 +73,20 @@ def test_a_short_reproduction_writes_every_number_and_figure(tmp_path: Path, mon
     pytest.importorskip("matplotlib", reason="the extra `lab` is not installed")
     monkeypatch.setattr(icc2021, "QUICK", TINY)
     heard: dict[str, float] = {}
-    found = icc2021.reproduce(quick=True, seed=0, progress=heard.__setitem__)
-    report = write([found], prepare(tmp_path))
-    results = {result.id: result for result in read_results(tmp_path / "results.json")}
+    monkeypatch.setattr(recorded, "WORKERS", 1)
+    recordings = Recordings.read(write_recordings(tmp_path / "recorded"))
+    found = icc2021.reproduce(quick=True, seed=0, progress=heard.__setitem__, recordings=recordings)
+    report = write([found], prepare(tmp_path / "out"))
+    results = {result.id: result for result in read_results(tmp_path / "out" / "results.json")}
     names = [*setting.LINES, "bound"]
     for example in ("one-page", "groups"):
         assert {f"icc2021/{example}/{name}" for name in names} <= set(results)
     assert results["icc2021/one-page/static-probability-2"].verdict == "differs"
     assert set(heard.values()) == {1.0}
-    assert len(list((tmp_path / "figures").glob("icc2021-figure-*.png"))) == 4
+    assert len(list((tmp_path / "out" / "figures").glob("icc2021-figure-*.png"))) == 4
     assert "What had to be chosen" in report.read_text()
+    assert {f"icc2021/real/made@6/{name}" for name in ("drl", "hybrid", "ours")} <= set(results)
+    assert "On recorded pages" in report.read_text()
 
 
 def test_without_torch_the_other_lines_are_still_computed(monkeypatch: pytest.MonkeyPatch) -> None:

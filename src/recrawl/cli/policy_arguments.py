@@ -10,7 +10,7 @@ from recrawl import policies
 from recrawl.errors import ParameterError, RecrawlError
 from recrawl.sim.comparison import THROUGH_STORE, Contender
 
-GROUPING = ("groups", "seed")
+GROUPING = ("groups", "first_copies", "seed")
 """What a policy takes as well where it is in charge of groups."""
 
 

@@ -15,8 +15,11 @@ OUT = Path("out/papers")
               help="Directory for report.html, results.json and figures/; out/papers/PAPER (of all, out/papers) if not "
                    "given.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Fewer runs: seconds instead of minutes, wider intervals.")
+@click.option("--data", type=click.Path(path_type=Path),
+              help="Folder of recorded pages (traces and scenarios.toml): also play the policies of icc2021 on "
+                   "them.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of every simulated world.")
-def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
+def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: int) -> None:
     """Reproduce a PAPER, or all of them: every number and figure, published beside measured.
 
     PAPER is the key of a paper, such as tcns2018, or "all".
@@ -29,11 +32,13 @@ def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
 
     papers = registry.chosen(paper)
     out = out or (OUT if paper == registry.EVERYTHING else OUT / paper)
+    recordings = registry.read_recordings(papers, data) if data is not None else None
     prepare(out, others=[other for other in registry.PAPERS if other not in papers])
     with progress_shown() as progress:
-        found = [registry.reproduce(name, quick, seed, progress) for name in papers]
+        found = [registry.reproduce(name, quick, seed, progress, recordings) for name in papers]
         progress("writing the report", 0.0)
-        path = write(found, out, how=f"recrawl reproduce {paper}{' --quick' if quick else ''} --seed {seed}")
+        options = f"{' --quick' if quick else ''}{' --data DIR' if data is not None else ''} --seed {seed}"
+        path = write(found, out, how=f"recrawl reproduce {paper}{options}")
         progress("writing the report", 1.0)
     screen = console()
     for each in found:

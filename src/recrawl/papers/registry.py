@@ -1,12 +1,17 @@
-"""Which papers can be reproduced: key → module with ``reproduce(quick, seed, progress) -> Reproduction``."""
+"""Which papers can be reproduced: key → module with ``reproduce(quick, seed, progress) -> Reproduction``.
+
+Those that have policies to play on recorded pages take these too: ``reproduce(…, recordings)``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 from recrawl.errors import ParameterError
+from recrawl.papers.recordings import Recordings
 from recrawl.papers.reproduction import Reproduction
 from recrawl.report.progress import ProgressCallback, silent
 
@@ -19,6 +24,7 @@ PAPERS = {
     "q_learning": "recrawl.papers.q_learning",
 }
 EVERYTHING = "all"
+ON_RECORDED_PAGES = ("icc2021",)
 
 
 def chosen(paper: str) -> tuple[str, ...]:
@@ -30,8 +36,22 @@ def chosen(paper: str) -> tuple[str, ...]:
     return (paper,)
 
 
-def reproduce(paper: str, quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
-    """Reproduce one paper; `quick` does fewer runs."""
+def reproduce(
+    paper: str,
+    quick: bool = False,
+    seed: int = 0,
+    progress: ProgressCallback = silent,
+    recordings: Recordings | None = None,
+) -> Reproduction:
+    """Reproduce one paper; `quick` does fewer runs, `recordings` are for those that play on recorded pages."""
     (name,) = chosen(paper)
-    work = cast(Callable[[bool, int, ProgressCallback], Reproduction], import_module(PAPERS[name]).reproduce)
-    return work(quick, seed, progress)
+    work = cast(Callable[..., Reproduction], import_module(PAPERS[name]).reproduce)
+    more: dict[str, Any] = {"recordings": recordings} if name in ON_RECORDED_PAGES else {}
+    return work(quick, seed, progress, **more)
+
+
+def read_recordings(papers: tuple[str, ...], folder: Path) -> Recordings:
+    """The recorded pages in a folder, if one of these papers plays on any."""
+    if not set(papers) & set(ON_RECORDED_PAGES):
+        raise ParameterError("--data", f"given for {', '.join(ON_RECORDED_PAGES)} or {EVERYTHING}", ", ".join(papers))
+    return Recordings.read(folder)

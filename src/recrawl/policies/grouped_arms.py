@@ -5,6 +5,9 @@ in turn. The paper is given the groups; here they are formed from what crawls ha
 sorted by their estimated change rate, (changes seen + 1)/(time observed + time per change over the catalogue), and
 cut into equally large groups, slowest first. One arm is chosen per call, and the whole budget of the call goes to its
 pages, those crawled longest ago first. Arms live in slots: one per call.
+
+The paper's pages have all been crawled before. Here the first crawl of a page has nothing to compare with, so it cannot
+find a change: counted like the paper's crawls, it speaks against the group.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from recrawl.arguments import flag
 from recrawl.errors import ParameterError
 from recrawl.policies import contract, make
 from recrawl.policies.base import RankedPolicy
@@ -30,14 +34,24 @@ class GroupedArms(RankedPolicy):
     Parameters
         name: the policy that chooses among the groups; `static` is given the groups' estimated change rates each day
         groups: how many, at most one per page
+        first_copies: whether the first crawl of a page teaches the groups' policy that no change was found; False to
+            leave it out
         options: those of that policy
     """
 
-    def __init__(self, name: str, groups: int = GROUPS, seed: int | tuple[int, ...] = 0, **options: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        groups: int = GROUPS,
+        first_copies: bool = True,
+        seed: int | tuple[int, ...] = 0,
+        **options: Any,
+    ) -> None:
         super().__init__(seed)
         if groups < 1:
             raise ParameterError("groups", ">= 1", groups)
         self.name, self.group_count, self.options = name, groups, options
+        self.first_copies = flag("first_copies", first_copies)
         self._made()
 
     def begin(self, now: float) -> None:
@@ -83,10 +97,11 @@ class GroupedArms(RankedPolicy):
         assert self.arms is not None
         seen = np.ones(len(visits), dtype=bool) if visits.failed is None else ~visits.failed
         changed = found_change(visits)
-        for worked, found in zip(seen.tolist(), changed.tolist(), strict=True):
-            self.arms.observe(_arm_visit(self.arm, float(self.slots), found, worked))
         gaps = visits.now - self.last[visits.ids]
         known = seen & np.isfinite(gaps)
+        teaches = seen if self.first_copies else known
+        for worked, found in zip(teaches.tolist(), changed.tolist(), strict=True):
+            self.arms.observe(_arm_visit(self.arm, float(self.slots), found, worked))
         self.found[visits.ids[known]] += changed[known]
         self.observed[visits.ids[known]] += gaps[known]
         self.crawls += len(visits)

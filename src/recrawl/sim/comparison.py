@@ -40,7 +40,8 @@ PAGE_PEERS = ("lambda_crawl", "azar")
 ITEM_PEERS = ("miniflux", "commafeed")
 TIMER_PEERS = ("nutch_adaptive", "stormcrawler_adaptive", "news_crawl")
 PEERS = (*TIMER_PEERS, *ITEM_PEERS, *PAGE_PEERS)
-GROUPED = ("uniform", "thompson", "static", "fg_dqn", "thompson_then_dqn")
+DEEP = ("fg_dqn", "thompson_then_dqn")
+GROUPED = ("uniform", "thompson", "static", *DEEP)
 """The policies of icc2021, which choose among groups of pages."""
 THROUGH_STORE = "through_store"
 """The option that plays an entry as the live program runs it."""
@@ -48,6 +49,8 @@ FULL_USE = 0.98
 SCALE_RANGE, SCALE_STEPS = (2.0**-12, 4.0), 9
 STORE_EFFORT = 20
 """About how many times as long a replay takes through the store."""
+DEEP_EFFORT = 4
+"""About how many times as long a replay takes where a network is trained at every tick."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,9 @@ def default_entries(scaled: bool = False) -> list[Contender]:
     return entries
 
 
-def grouped_entries() -> list[Contender]:
+def grouped_entries(**options: Any) -> list[Contender]:
     """The policies of icc2021 on pages grouped by behaviour."""
-    return [Contender(name, (("grouped", True),)) for name in GROUPED]
+    return [Contender(name, (("grouped", True), *options.items())) for name in GROUPED]
 
 
 @dataclass(frozen=True)
@@ -247,6 +250,7 @@ def _effort(job: Job) -> float:
     scenario = job.scenario
     crawls = job.budget * (scenario.ends_at - scenario.starts_at) / DAY_S
     times = SCALE_STEPS + 1 if job.entry.scaled else STORE_EFFORT if job.entry.through_store else 1
+    times *= DEEP_EFFORT if job.entry.name in DEEP else 1
     return (scenario.ticks + crawls) * times
 
 

@@ -18,6 +18,8 @@ one group at a time (the jackknife) gives the standard error of a score, and of 
 same trace, without assuming anything about how one target's events hang together.
 
 Crawls of lists spend budget and are worth nothing by themselves.
+
+Beside these, `changes_found` scores pages by what icc2021 rewards: crawls that find a change.
 """
 
 from __future__ import annotations
@@ -89,23 +91,47 @@ def _jackknife(estimates: FloatArray) -> float:
     return float(np.sqrt((count - 1) / count * ((known - known.mean()) ** 2).sum())) if count > 1 else float("nan")
 
 
+_Parts = tuple[FloatArray, FloatArray, dict[str, float | None]]
+"""Gain and weight by target, and further figures."""
+
+
 def score(scenario: Scenario, trace: Trace, log: ReplayedCrawls, budget: float) -> Score:
     """Score a log; the rules of the scenario are taken to hold of it."""
-    order = np.lexsort((log.times, log.ids))
-    crawls = ReplayedCrawls(log.ids[order], log.times[order])
-    spent = float((crawls.times > scenario.scored_from).sum())
-    used = spent / (budget * scenario.scored_days)
-    of_targets = crawls.ids < len(trace)
-    crawls = ReplayedCrawls(crawls.ids[of_targets], crawls.times[of_targets])
-    never = 1.0 - len(np.unique(crawls.ids)) / len(trace)
-    if scenario.kind == "freshness":
-        gain, weight, details = _freshness(scenario, trace, crawls)
-    elif scenario.kind == "news":
-        gain, weight, details = _news(scenario, trace, crawls)
-    else:
-        gain, weight, details = _items(scenario, trace, crawls)
+    found, parts = _crawls_of_targets(trace, log), _PARTS.get(scenario.kind, _items)
+    gain, weight, details = parts(scenario, trace, found)
     if trace.lists:
-        details["list_crawls"] = float(len(log) - len(crawls))
+        details["list_crawls"] = float(len(log) - len(found))
+    return _scored(scenario, trace, log, budget, (gain, weight, details))
+
+
+def changes_found(scenario: Scenario, trace: Trace, log: ReplayedCrawls, budget: float) -> Score:
+    """The reward of icc2021 as a score: the share of the window's changes that a crawl found.
+
+    A crawl finds a change where there is an earlier copy to compare with, and of several changes the last. Every change
+    counts alike: traces do not say how important a page is.
+    """
+    crawls, begin = _crawls_of_targets(trace, log), scenario.scored_from
+    owner, since, until, is_change = _versions(scenario, trace)
+    counted = is_change & (since >= begin)
+    owner, since, until = owner[counted], since[counted], until[counted]
+    seen, first = _first_crawl(crawls, owner, since), _first_crawl(crawls, owner, np.zeros_like(since))
+    found = (seen >= 0) & (first < since) & ((seen < until) | (until == scenario.ends_at))
+    gain, weight = _sums(owner, found.astype(np.float64), len(trace)), _sums(owner, np.ones(len(owner)), len(trace))
+    return _scored(scenario, trace, log, budget, (gain, weight, {"changes_in_window": float(len(since))}))
+
+
+def _crawls_of_targets(trace: Trace, log: ReplayedCrawls) -> ReplayedCrawls:
+    """The crawls that can be worth something, sorted by target and time."""
+    order = np.lexsort((log.times, log.ids))
+    order = order[log.ids[order] < len(trace)]
+    return ReplayedCrawls(log.ids[order], log.times[order])
+
+
+def _scored(scenario: Scenario, trace: Trace, log: ReplayedCrawls, budget: float, parts: _Parts) -> Score:
+    """A score from its sums by target."""
+    gain, weight, details = parts
+    used = float((log.times > scenario.scored_from).sum()) / (budget * scenario.scored_days)
+    never = 1.0 - len(np.unique(log.ids[log.ids < len(trace)])) / len(trace)
     group = np.arange(len(trace)) % GROUPS
     return Score(_sums(group, gain, GROUPS), _sums(group, weight, GROUPS), used, never, details)
 
@@ -113,9 +139,6 @@ def score(scenario: Scenario, trace: Trace, log: ReplayedCrawls, budget: float) 
 def _sums(place: IntArray, amount: FloatArray, count: int) -> FloatArray:
     """The amounts summed by place."""
     return np.asarray(np.bincount(place, weights=amount, minlength=count), dtype=np.float64)
-
-
-_Parts = tuple[FloatArray, FloatArray, dict[str, float | None]]
 
 
 def _freshness(scenario: Scenario, trace: Trace, crawls: ReplayedCrawls) -> _Parts:
@@ -204,3 +227,6 @@ def _first_crawl(crawls: ReplayedCrawls, owner: IntArray, since: IntArray) -> In
     seen = np.full(len(owner), -1, dtype=np.int64)
     seen[known] = crawls.times[place[known]]
     return seen
+
+
+_PARTS = {"freshness": _freshness, "news": _news}

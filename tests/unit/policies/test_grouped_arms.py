@@ -8,6 +8,7 @@ import pytest
 from recrawl import Visits
 from recrawl.errors import ParameterError
 from recrawl.policies.grouped_arms import GroupedArms
+from recrawl.policies.thompson import Thompson
 
 HOUR, DAY = 3600.0, 86400.0
 PAGES = 12
@@ -51,6 +52,19 @@ def test_thompson_sampling_settles_on_the_group_that_changes() -> None:
     choices = crawled(GroupedArms("thompson", groups=2), days=20)
     late = np.concatenate(choices[-100:])
     assert (late >= 6).mean() > 0.9
+
+
+@pytest.mark.parametrize(("first_copies", "failures"), [(True, PAGES), (False, 0)])
+def test_first_copies_speak_against_a_group_unless_left_aside(first_copies: bool, failures: int) -> None:
+    policy = GroupedArms("thompson", first_copies=first_copies)
+    policy.start(PAGES, 0.0)
+    for hour in range(1, 20):
+        ids = policy.choose(hour * HOUR, 3.0)
+        changed = ~np.isneginf(policy.last[ids])
+        policy.observe(Visits(ids, hour * HOUR, changed=changed))
+    assert isinstance(policy.arms, Thompson)
+    assert np.isfinite(policy.last).all()
+    assert policy.arms.failures.sum() == failures
 
 
 def test_no_groups_are_refused() -> None:

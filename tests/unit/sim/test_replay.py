@@ -26,7 +26,7 @@ from recrawl.sim.comparison import Contender, default_entries, jobs_for, run_job
 from recrawl.sim.equal_result import equal_results
 from recrawl.sim.replay import ReplayedCrawls, TraceWorld, replay
 from recrawl.sim.scenarios import Scenario, read_scenarios, scenario_of, select
-from recrawl.sim.scoring import difference, score
+from recrawl.sim.scoring import changes_found, difference, score
 from recrawl.sim.trace_lists import TraceList, lists_of
 from recrawl.sim.traces import Folder, Trace
 
@@ -317,6 +317,26 @@ def test_freshness_is_the_share_of_time_that_copies_are_current(
 def test_captured_counts_versions_crawled_before_the_next_change() -> None:
     found = score(scenario(), trace([550, 650, 660]), log((0, 600), (0, 700)), 864.0)
     assert found.details["captured"] == pytest.approx(2 / 3)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.lists(st.integers(0, 999), max_size=6), min_size=1, max_size=4),
+    st.sets(st.tuples(st.integers(0, 3), st.integers(1, 10)), max_size=15),
+)
+def test_changes_found_are_the_crawls_that_show_a_change(events: list[list[int]], crawls: set[tuple[int, int]]) -> None:
+    seen = trace(*[sorted(set(each)) for each in events])
+    done = [(target, 100 * tick) for target, tick in sorted(crawls, key=lambda each: each[1]) if target < len(events)]
+    world = TraceWorld(seen, items=False)
+    showed = sum(changed(world, target, moment) for target, moment in done)
+    found = changes_found(scenario(scored_from=START), seen, log(*done), 864.0)
+    assert found.gain.sum() == showed
+    assert found.weight.sum() == len(seen.times)
+
+
+def test_a_change_before_the_scored_window_is_not_one_of_those_to_be_found() -> None:
+    found = changes_found(scenario(), trace([450, 550]), log((0, 100), (0, 500), (0, 600)), 864.0)
+    assert (found.gain.sum(), found.weight.sum()) == (1.0, 1.0)
 
 
 def test_items_fade_until_seen_and_count_from_the_scored_window_on() -> None:

@@ -1,18 +1,20 @@
 """Avrachenkov, Borkar and Patil, *Deep Reinforcement Learning for Web Crawling*, ICC 2021.
 
-Figures 1 to 4 with lines the paper lacks, the static distribution it prints, and what it leaves open.
+Figures 1 to 4 with lines the paper lacks, the static distribution it prints, what it leaves open, and, where recorded
+pages are given, its policies on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 import recrawl
 from recrawl.kernels.static_allocation import freshness, lottery_reward, static_allocation
-from recrawl.papers.icc2021 import account
+from recrawl.papers.icc2021 import account, recorded, recorded_account
 from recrawl.papers.icc2021.runs import Curves, all_runs
 from recrawl.papers.icc2021.setting import (
     DEEP,
@@ -26,6 +28,7 @@ from recrawl.papers.icc2021.setting import (
     Length,
     lines,
 )
+from recrawl.papers.recordings import Recordings
 from recrawl.papers.reproduction import Reproduction
 from recrawl.papers.results import Result, compare
 from recrawl.report.progress import ProgressCallback, silent
@@ -34,8 +37,10 @@ from recrawl.sim.metrics import interval95, moving_average, running_average
 TITLE = "Deep Reinforcement Learning for Web Crawling (ICC 2021)"
 
 
-def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = silent) -> Reproduction:
-    """Reproduce the paper; `quick` does fewer and shorter runs."""
+def reproduce(
+    quick: bool = False, seed: int = 0, progress: ProgressCallback = silent, recordings: Recordings | None = None
+) -> Reproduction:
+    """Reproduce the paper; `quick` does fewer and shorter runs, `recordings` are played if given."""
     length = QUICK if quick else FULL
     curves = all_runs(length, seed, progress)
     results = [result for example in EXAMPLES for result in _numbers(example, curves, length)] + _lottery()
@@ -46,7 +51,18 @@ def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = s
         account.static_section(found),
         account.choices_section(),
     ]
-    return Reproduction("icc2021", TITLE, account.lead(found), results, sections)
+    plain = Reproduction("icc2021", TITLE, account.lead(found), results, sections)
+    return plain if recordings is None else _with_recorded(plain, recorded.play(recordings, quick, seed, progress))
+
+
+def _with_recorded(plain: Reproduction, played: Sequence[recorded.Played]) -> Reproduction:
+    """The same with what happened on recorded pages."""
+    return replace(
+        plain,
+        lead=f"{plain.lead} {recorded_account.remember(played)}",
+        results=[*plain.results, *recorded.results(played)],
+        sections=[*plain.sections, recorded_account.section(played)],
+    )
 
 
 def _of(example: str, curves: Mapping[tuple[str, str], Curves]) -> dict[str, Curves]:
