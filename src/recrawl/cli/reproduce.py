@@ -23,6 +23,7 @@ def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
     """
     from recrawl.cli.console import console, progress_shown, show_table
     from recrawl.papers import registry
+    from recrawl.papers.claims import brief_claims
     from recrawl.papers.reproduction import write
     from recrawl.papers.results import brief_table
     from recrawl.report.output_folder import prepare
@@ -38,5 +39,7 @@ def command(paper: str, out: Path | None, quick: bool, seed: int) -> None:
     screen = console()
     for each in found:
         show_table(brief_table(each.results, caption=each.title), screen)
+        if each.claims:
+            show_table(brief_claims(each.claims, caption="What it says in words"), screen)
         screen.print(each.lead)
     screen.print(f"report: {path}", soft_wrap=True)
