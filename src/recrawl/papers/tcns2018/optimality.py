@@ -66,8 +66,8 @@ def _section(rows: list[list[Cell]], optima: dict[int, Optimum]) -> Section:
     text = (
         f"Four sources are few enough to solve the joint problem exactly. Of the budgets {', '.join(map(str, optima))} "
         f"the index policy attains the optimum at {', '.join(map(str, attained)) or 'none'}: what separates it from "
-        f"the dual bound is the bound's looseness ({slack or 'the bound is tight'}), not a loss of the policy. The best "
-        "fixed periods collide where they fall due together, which costs most at M = 2."
+        f"the dual bound is the bound's looseness ({slack or 'the bound is tight'}), not a loss of the policy. "
+        "The best fixed periods collide where they fall due together, which costs most at M = 2."
     )
     columns = [
         Column("M"),
