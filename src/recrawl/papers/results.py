@@ -102,6 +102,12 @@ def compare(
     return Result(id, value, measured, ci95, "reproduced" if agree else "differs", note, fitted)
 
 
+def share_of(result: Result, bound: float) -> tuple[float, tuple[float, float] | None]:
+    """A result and its interval in % of a bound: a share above 100 % is only ever shown with its noise."""
+    ci95 = None if result.ci95 is None else (100 * result.ci95[0] / bound, 100 * result.ci95[1] / bound)
+    return 100 * result.measured / bound, ci95
+
+
 def run_sd(run: SimulationResult) -> float:
     """The standard deviation of one run's mean reward."""
     return float(run.rewards.mean(axis=1).std(ddof=1))

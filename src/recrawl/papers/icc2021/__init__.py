@@ -12,7 +12,8 @@ import numpy as np
 
 import recrawl
 from recrawl.kernels.static_allocation import freshness, lottery_reward, static_allocation
-from recrawl.papers.icc2021 import account
+from recrawl.papers.icc2021 import account, beginning, lotteries, variants
+from recrawl.papers.icc2021.claims import all_claims
 from recrawl.papers.icc2021.runs import Curves, all_runs
 from recrawl.papers.icc2021.setting import (
     DEEP,
@@ -38,26 +39,29 @@ def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = s
     """Reproduce the paper; `quick` does fewer and shorter runs."""
     length = QUICK if quick else FULL
     curves = all_runs(length, seed, progress)
-    results = [result for example in EXAMPLES for result in _numbers(example, curves, length)] + _lottery()
+    results = [result for example in EXAMPLES for result in _numbers(example, curves, length)]
+    results += [*_lottery(), *lotteries.on_arms(), *lotteries.changes_per_slot(), *variants.differences(curves, length)]
+    results += beginning.beliefs(seed, length)
     found = {result.id: result for result in results}
     sections = [
         *(account.example_section(e, _of(e, curves), found, length) for e in EXAMPLES),
         account.deep_section(curves, found, length),
         account.static_section(found),
+        lotteries.section(found),
         account.choices_section(),
     ]
-    return Reproduction("icc2021", TITLE, account.lead(found), results, sections)
+    return Reproduction("icc2021", TITLE, account.lead(found), results, sections, all_claims(found, curves))
 
 
 def _of(example: str, curves: Mapping[tuple[str, str], Curves]) -> dict[str, Curves]:
-    return {name: curves[example, name] for name in lines()}
+    return {name: curves[example, name] for name in lines(example)}
 
 
 def _numbers(example: str, curves: Mapping[tuple[str, str], Curves], length: Length) -> list[Result]:
     """One result per policy: learners by what they found at the end, the others by expectation."""
     world, out = EXAMPLES[example], []
     judged = f"mean over the last {length.window} of {length.steps} slots, {length.runs} runs"
-    for name in lines():
+    for name in lines(example):
         identity, line = f"icc2021/{example}/{name}", lines()[name]
         if name == "ours":
             half = curves[example, name].expected[:, length.long // 2 :].mean(axis=1)
@@ -78,7 +82,7 @@ def _numbers(example: str, curves: Mapping[tuple[str, str], Curves], length: Len
     out.append(compare(f"icc2021/{example}/bound", bound.value, note=note))
     if set(DEEP) <= set(lines()):
         out += [_difference(example, curves, length), *_overtaking(example, curves, length)]
-    return out
+    return [*out, *beginning.first_slots(example, curves), *beginning.spreads(example, curves, length)]
 
 
 def _exact(example: str, name: str) -> float:
@@ -88,6 +92,8 @@ def _exact(example: str, name: str) -> float:
     share = np.full(len(world), 1 / len(world))
     if name == "static":
         share = pages * static_allocation(arms.arrivals_per_slot, arms.interest, 1.0, pages=pages)
+    if name == "static-groups":
+        share = static_allocation(arms.arrivals_per_slot, arms.interest)
     return lottery_reward(share, arms.arrivals_per_slot, arms.interest, pages)
 
 
