@@ -42,6 +42,7 @@ def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = s
     results = [result for example in EXAMPLES for result in _numbers(example, curves, length)]
     results += [*_lottery(), *lotteries.on_arms(), *lotteries.changes_per_slot(), *variants.differences(curves, length)]
     results += beginning.beliefs(seed, length)
+    results.sort(key=lambda result: [*EXAMPLES].index(result.id.split("/")[1]))
     found = {result.id: result for result in results}
     sections = [
         *(account.example_section(e, _of(e, curves), found, length) for e in EXAMPLES),

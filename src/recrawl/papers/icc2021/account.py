@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 
-
 from recrawl.papers.icc2021 import beginning, pictures, variants
 from recrawl.papers.icc2021.runs import Curves
 from recrawl.papers.icc2021.setting import DEEP, EXAMPLES, Length, lines

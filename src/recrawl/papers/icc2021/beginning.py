@@ -34,16 +34,23 @@ def first_slots(example: str, curves: Mapping[tuple[str, str], Curves]) -> list[
 def said_plainly(example: str, found: Mapping[str, Result]) -> str:
     """How the learners compare in their first slots, in a sentence."""
     bound = found[f"icc2021/{example}/bound"].measured
-    words = []
+    words, shares = [], {}
     for name, label in LEARNERS.items():
         result = found.get(f"icc2021/{example}/{name}-first-{FIRST_SLOTS}")
         if result is not None:
             share, noise = share_of(result, bound)
+            shares[label] = share
             spread = "" if noise is None else f" ({noise[0]:.1f} … {noise[1]:.1f})"
             words.append(f"{label} {share:.1f} %{spread}")
+    better = [label for label, share in shares.items() if share > shares[LEARNERS["ours"]]]
     return (
         f"Learning costs something at first, ours too. Of the bound, over the first {FIRST_SLOTS} slots: "
         + ", ".join(words)
+        + (
+            f". There {' and '.join(better)} earn more than ours"
+            if better
+            else ". None of the others earns more than ours"
+        )
         + ". Our learner's row in the table above leaves these slots out."
     )
 
