@@ -64,19 +64,17 @@ def verdict_badge(each: Claim) -> Badge:
 def claims_table(claims: Iterable[Claim], caption: str = "") -> Table:
     """Claims as a table for a report."""
     columns = [
+        Column("verdict"),
         Column("claim", wide=True),
         Column("place"),
-        Column("verdict"),
         Column("why", detail=True),
-        Column("shown by", detail=True),
     ]
     rows = [
         (
+            verdict_badge(each),
             each.claim,
             each.place,
-            verdict_badge(each),
-            f"Under {each.condition}. {each.evidence}" if each.condition else each.evidence,
-            f"Shown by {each.shown}.",
+            (f"Under {each.condition}. " if each.condition else "") + f"{each.evidence} See {each.shown}.",
         )
         for each in claims
     ]

@@ -31,7 +31,7 @@ def test_a_claim_holds_holds_under_a_condition_or_does_not_hold(holds, under, ve
 
 
 def test_each_verdict_has_a_badge_of_its_own_word_and_tone():
-    badges = [claims_table([said(holds=h, under=u)]).rows[0][2] for h, u in ((True, ""), (True, "rain"), (False, ""))]
+    badges = [claims_table([said(holds=h, under=u)]).rows[0][0] for h, u in ((True, ""), (True, "rain"), (False, ""))]
     assert len({badge.text for badge in badges}) == len({badge.tone for badge in badges}) == len(TONES)
     counted = claim_counts([said(holds=True), said(holds=True), said(holds=False)])
     assert [badge.text for badge in counted] == ["2 claims hold", "1 do not hold"]
