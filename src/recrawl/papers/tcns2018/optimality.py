@@ -73,10 +73,10 @@ def _section(rows: list[list[Cell]], optima: dict[int, Optimum]) -> Section:
         Column("M"),
         Column("optimum", 5),
         Column("index, settled", 5),
-        Column("its cycle, slots"),
+        Column("cycle, slots"),
         Column("dual bound", 5),
-        Column("bound above optimum, %", 3),
-        Column("best fixed periods", 2),
+        Column("above optimum, %", 3),
+        Column("fixed periods", 2),
         Column("greedy", 2),
         Column("round robin", 2),
     ]
