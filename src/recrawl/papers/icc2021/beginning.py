@@ -61,7 +61,7 @@ def spreads(example: str, curves: Mapping[tuple[str, str], Curves], length: Leng
         return []
     smooth = moving_average(curves[example, "drl"].rewards, MOVING_WINDOW)
     spread = smooth.std(axis=0, ddof=1)
-    early = slice(MOVING_WINDOW, min(FIRST_SLOTS, length.steps // 2))
+    early = slice(MOVING_WINDOW, max(MOVING_WINDOW + 1, min(FIRST_SLOTS, length.steps // 2)))
     late = slice(max(early.stop, length.steps - LAST_SLOTS), length.steps)
     return [
         compare(
