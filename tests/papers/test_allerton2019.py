@@ -78,10 +78,12 @@ def test_only_the_paper_s_steps_break_the_carried_inverse(lab: Lab) -> None:
 def test_the_report_has_every_number_and_every_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laboratory, "QUICK_STEPS", 300)
     monkeypatch.setattr(laboratory, "QUICK_RUNS", 2)
-    monkeypatch.setattr(sweeps, "ours", lambda lab: (1.0, None))
+    monkeypatch.setattr(sweeps, "ours", lambda lab: np.ones((2, 300)))
     heard: list[float] = []
     found = registry.reproduce("allerton2019", quick=True, progress=lambda what, share: heard.append(share))
-    assert [result.id for result in found.results] == [f"allerton2019/{name}" for name in [*IDS, "ours"]]
+    assert [result.id for result in found.results] == [
+        f"allerton2019/{name}" for name in [*IDS, "ours", "ours-first-1000"]
+    ]
     assert len(found.sections) == 9
     assert sum(len(list(section.figures())) for section in found.sections) == 4
     assert heard == sorted(heard)

@@ -19,7 +19,7 @@ from recrawl.papers.reproduction import write
 from recrawl.report.output_folder import prepare
 
 ONE_PAGE, GROUPS = setting.EXAMPLES["one-page"], setting.EXAMPLES["groups"]
-TINY = setting.Length(runs=2, steps=250, window=20, long=250, variant_runs=0, variant_steps=0)
+TINY = setting.Length(runs=2, steps=250, window=20, long=250, variant_runs=2, variant_steps=60)
 
 
 def test_the_best_possible_with_one_page_per_group_is_to_crawl_page_one_always() -> None:
@@ -78,10 +78,14 @@ def test_a_short_reproduction_writes_every_number_and_figure(tmp_path: Path, mon
     found = icc2021.reproduce(quick=True, seed=0, progress=heard.__setitem__, recordings=recordings)
     report = write([found], prepare(tmp_path / "out"))
     results = {result.id: result for result in read_results(tmp_path / "out" / "results.json")}
-    names = [*setting.LINES, "bound"]
     for example in ("one-page", "groups"):
+        names = [*setting.lines(example), "bound", "ours-first-1000", "changes-per-slot"]
         assert {f"icc2021/{example}/{name}" for name in names} <= set(results)
     assert results["icc2021/one-page/static-probability-2"].verdict == "differs"
+    assert results["icc2021/groups/static-groups"].measured == pytest.approx(1.98, abs=0.005)
+    assert results["icc2021/groups/static"].measured == pytest.approx(1.73, abs=0.005)
+    assert all(f"icc2021/groups/{name}-minus-drl" in results for name in ("semi-gradient", "no-noise"))
+    assert len({claim.id for claim in found.claims}) == len(found.claims) >= 15
     assert set(heard.values()) == {1.0}
     assert len(list((tmp_path / "out" / "figures").glob("icc2021-figure-*.png"))) == 4
     assert "What had to be chosen" in report.read_text()

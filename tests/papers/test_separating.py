@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from paper_results import read_results
-from recrawl.papers import separating
+from recrawl.papers import separating, separating_law, separating_small
 from recrawl.papers.reproduction import write
 from recrawl.report.output_folder import prepare
+
+TINY = separating.Length(slots=200, draws=2, learners_draws=1, small_slots=40, small_draws=2)
 
 
 def share(name: str, budget: int, slots: int = 3000, seed: int = 0) -> float:
@@ -19,13 +21,13 @@ def share(name: str, budget: int, slots: int = 3000, seed: int = 0) -> float:
 
 
 def test_the_catalogue_follows_its_law_and_its_seed() -> None:
-    pages = separating.catalogue(seed=3, pages=20_000)
+    pages = separating_law.catalogue(seed=3, pages=20_000)
     logs = np.log(pages.arrivals_per_slot)
-    assert logs.min() >= np.log(separating.SLOWEST)
-    assert logs.max() <= np.log(separating.FASTEST)
-    assert logs.mean() == pytest.approx((np.log(separating.SLOWEST) + np.log(separating.FASTEST)) / 2, abs=0.05)
-    assert np.log(pages.interest).std() == pytest.approx(separating.IMPORTANCE_SIGMA, rel=0.02)
-    np.testing.assert_array_equal(separating.catalogue(1).ceiling, separating.catalogue(1).ceiling)
+    assert logs.min() >= np.log(separating_law.SLOWEST)
+    assert logs.max() <= np.log(separating_law.FASTEST)
+    assert logs.mean() == pytest.approx((np.log(separating_law.SLOWEST) + np.log(separating_law.FASTEST)) / 2, abs=0.05)
+    assert np.log(pages.interest).std() == pytest.approx(separating_law.IMPORTANCE_SIGMA, rel=0.02)
+    np.testing.assert_array_equal(separating_law.catalogue(1).ceiling, separating_law.catalogue(1).ceiling)
 
 
 @pytest.mark.parametrize("budget", separating.BUDGETS)
@@ -53,10 +55,12 @@ def test_unknown_parameters_cost_less_than_one_percent_at_fifty_crawls_a_slot() 
 
 def test_a_short_comparison_writes_every_number_and_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="the extra `lab` is not installed")
-    monkeypatch.setattr(separating, "QUICK", separating.Length(slots=200, draws=2, learners_draws=1))
+    monkeypatch.setattr(separating, "QUICK", TINY)
     write([separating.reproduce(quick=True)], prepare(tmp_path))
     ids = {result.id for result in read_results(tmp_path / "results.json")}
     for budget in (50, 5):
-        for name in (*separating.KNOWING, *separating.LEARNING, "bound"):
+        for name in (*separating.KNOWING, *separating_small.able(separating.LEARNING), "bound"):
             assert f"separating/k{budget}/{name}" in ids
+    for name in (*separating_small.KNOWS, *separating_small.able(separating_small.LEARNS)):
+        assert f"separating/n20-k1/{name}" in ids
     assert (tmp_path / "figures" / "separating-regret-k5.png").exists()

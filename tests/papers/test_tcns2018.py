@@ -113,6 +113,38 @@ def test_the_stochastic_index_is_above_greedy(quick, setting):
     assert quick.gap(setting, "stochastic-index", "greedy") > 0
 
 
+VERDICTS = {
+    "near-optimal": "holds",
+    "m1-alternates": "holds",
+    "few-violations": "does not hold",
+    "multiplier-converges": "holds under",
+    "poisson-below-greedy": "holds under",
+    "figure-4-source-1": "holds under",
+    "state-space": "does not hold",
+}
+
+
+@pytest.mark.parametrize(("name", "verdict"), VERDICTS.items())
+def test_claims_get_the_verdict_that_the_numbers_give(quick, name, verdict):
+    found = {each.id: each for each in quick.found.claims}
+    assert len(found) == len(quick.found.claims)
+    assert found[f"tcns2018/claim/{name}"].verdict == verdict
+
+
+def test_source_1_is_always_crawled_at_two_crawls_unless_the_formula_is_ceiled(quick):
+    assert quick.measured("tcns2018/poisson-m2/source-1-share-whittle") == pytest.approx(100.0, abs=0.01)
+    assert quick.measured("tcns2018/poisson-m2/source-1-share-whittle-ceiled") == pytest.approx(76.4, abs=0.5)
+
+
+def test_fitted_numbers_are_marked(quick):
+    fitted = {id for id, result in quick.results.items() if result.fitted}
+    assert fitted == {
+        "tcns2018/deterministic-m1/relaxed-by-index",
+        "tcns2018/poisson-m1/whittle-as-published",
+        "mas2016/deterministic-m1/whittle-61-slots",
+    }
+
+
 def test_every_figure_is_written_twice(quick):
     for name in FIGURES:
         assert (quick.directory / "figures" / name).stat().st_size > 2000

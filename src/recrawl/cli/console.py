@@ -93,7 +93,7 @@ def show_table(table: Table, out: Console | None = None) -> None:
 
     from recrawl.report.tables import Badge
 
-    tones = {"good": "green", "bad": "dark_orange", "plain": "dim"}
+    tones = {"good": "green", "part": "cyan", "bad": "dark_orange", "fitted": "magenta", "plain": "dim"}
     grid = RichTable(title=table.caption or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     shown = [place for place, column in enumerate(table.columns) if not (column.wide or column.detail)]
     columns = [_column_of_text(table, place) for place in shown]

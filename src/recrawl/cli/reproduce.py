@@ -26,6 +26,7 @@ def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: 
     """
     from recrawl.cli.console import console, progress_shown, show_table
     from recrawl.papers import registry
+    from recrawl.papers.claims import brief_claims
     from recrawl.papers.reproduction import write
     from recrawl.papers.results import brief_table
     from recrawl.report.output_folder import prepare
@@ -43,5 +44,7 @@ def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: 
     screen = console()
     for each in found:
         show_table(brief_table(each.results, caption=each.title), screen)
+        if each.claims:
+            show_table(brief_claims(each.claims, caption="What it says in words"), screen)
         screen.print(each.lead)
     screen.print(f"report: {path}", soft_wrap=True)

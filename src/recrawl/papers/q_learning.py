@@ -25,7 +25,7 @@ from recrawl.papers.icc2021.setting import EXAMPLES
 from recrawl.papers.parallel import side_by_side
 from recrawl.papers.reproduction import Reproduction
 from recrawl.papers.results import Result, compare
-from recrawl.papers.separating import catalogue
+from recrawl.papers.separating_law import catalogue
 from recrawl.records import FloatArray, Sources
 from recrawl.report import Column, Figure, Section, Table, Text, draw
 from recrawl.report.figures import INK, PALETTE

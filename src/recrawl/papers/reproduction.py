@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from recrawl import __version__
+from recrawl.papers.claims import Claim, claim_counts, claims_table
 from recrawl.papers.results import Result, results_table, stats, write_results
 from recrawl.report import Document, Section, write_html
 
 RULE = (
     "Verdicts: a number obtained by arithmetic is reproduced when ours rounds to it; a number obtained from one random "
     "run is reproduced when it lies within the 95 % range of a single such run around our mean, rounding allowed for. "
-    "The intervals shown are those of the mean. What does not hold as printed is in docs/errata.md, with corrections."
+    "The intervals shown are those of the mean. A fitted number comes from a variant whose settings were searched for "
+    "with the published number in view: it shows that the number can come about this way, not that it did. What does "
+    "not hold as printed is in docs/errata.md, with corrections."
+)
+CLAIMS_RULE = (
+    "What the paper says in words, in ours. Each verdict is worked out from the numbers of this report; “holds under” "
+    "names a condition that the paper does not state, or does not meet."
 )
 
 
@@ -26,7 +33,8 @@ class Reproduction:
         title: its title
         lead: the outcome in a sentence or two
         results: every number, published beside measured
-        sections: text, tables and figures of the report; the table of all results is added when it is written
+        sections: text, tables and figures of the report; the tables of results and claims are added when it is written
+        claims: every qualitative sentence, with a verdict
     """
 
     paper: str
@@ -34,6 +42,7 @@ class Reproduction:
     lead: str
     results: Sequence[Result]
     sections: Sequence[Section]
+    claims: Sequence[Claim] = field(default=())
 
 
 def document(found: Sequence[Reproduction], how: str) -> Document:
@@ -52,14 +61,18 @@ def document(found: Sequence[Reproduction], how: str) -> Document:
                 [results_table(each.results, caption=(each.lead + " " if level == 3 else "") + RULE)],
             )
         ]
+        if each.claims:
+            sections.append(Section("Every claim", [claims_table(each.claims, CLAIMS_RULE)], level))
         sections += [Section(part.title, part.blocks, max(level, part.level)) for part in each.sections]
-    return Document(title, lead, sections, stats(every), f"recrawl {__version__}; {how}")
+    badges = [*stats(every), *claim_counts(said for each in found for said in each.claims)]
+    return Document(title, lead, sections, badges, f"recrawl {__version__}; {how}")
 
 
 def write(found: Sequence[Reproduction], out: Path, how: str = "") -> Path:
     """Write report, results and figures into a prepared directory; returns the path of the report."""
     page = document(found, how)
-    write_results([result for each in found for result in each.results], out / "results.json")
+    results = [result for each in found for result in each.results]
+    write_results(results, out / "results.json", [said for each in found for said in each.claims])
     for figure in page.figures():
         figure.save(out / "figures")
     return write_html(page, out / "report.html")

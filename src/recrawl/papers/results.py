@@ -5,6 +5,9 @@ by at most half a unit of the last printed digit, or by a stated tolerance. A pu
 random run is one draw, so it is compared with what one such run may give: it is *reproduced* when it lies within the
 95 % range of a single run around the measured mean (or within the interval of the mean, where the range of a run is
 not known), rounding allowed for. Otherwise it *differs*. What no paper states is *not published*.
+
+A *fitted* number comes from a variant whose settings were searched for with the published number in view. That it
+agrees shows that the number can come about this way, not that it did, so it is never counted among the reproduced.
 """
 
 from __future__ import annotations
@@ -17,14 +20,17 @@ from typing import Literal
 
 import msgspec
 
+from recrawl.papers.claims import Claim
 from recrawl.report import Badge, Column, Table
 from recrawl.report.tables import Cell, Tone
+from recrawl.sim.result import SimulationResult
 
 Verdict = Literal["reproduced", "differs", "not published"]
 VERDICTS: dict[Verdict, Tone] = {"reproduced": "good", "differs": "bad", "not published": "plain"}
+FITTED = Badge("fitted", "fitted")
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of `results.json`.
 
     Parameters
@@ -34,6 +40,7 @@ class Result(msgspec.Struct, frozen=True):
         ci95: the 95 % interval of the measured mean, None where nothing is random
         verdict: by the rule of this module
         note: why they differ, what exactly was run, or which rule was applied
+        fitted: whether settings were searched for with the published number in view; written only where true
     """
 
     id: str
@@ -42,12 +49,19 @@ class Result(msgspec.Struct, frozen=True):
     ci95: tuple[float, float] | None
     verdict: Verdict
     note: str
+    fitted: bool = False
+
+    @property
+    def badge(self) -> Badge:
+        """The verdict as it is shown; a fitted number is never shown as reproduced."""
+        return FITTED if self.fitted else Badge(self.verdict, VERDICTS[self.verdict])
 
 
 class Results(msgspec.Struct, frozen=True):
     """The file `results.json`."""
 
     results: list[Result]
+    claims: list[Claim] = []
 
 
 def last_digit(printed: str) -> float:
@@ -68,14 +82,15 @@ def compare(
     run_sd: float | None = None,
     tolerance: float | None = None,
     note: str = "",
+    fitted: bool = False,
 ) -> Result:
     """Put a measured number beside the published one, given as printed, and judge.
 
     `run_sd` is the standard deviation of one run, where the published number is one random run; `tolerance` replaces
-    half a unit of the last printed digit.
+    half a unit of the last printed digit; `fitted` says that the settings were searched for.
     """
     if published is None:
-        return Result(id, None, measured, ci95, "not published", note)
+        return Result(id, None, measured, ci95, "not published", note, fitted)
     value = float(published)
     slack = tolerance if tolerance is not None else 0.5 * last_digit(published)
     low, high = ci95 if ci95 is not None else (measured, measured)
@@ -84,12 +99,23 @@ def compare(
         low, high = measured - spread, measured + spread
     # The last bits of a decimal number are not the paper's.
     agree = low - slack - 1e-12 * abs(value) <= value <= high + slack + 1e-12 * abs(value)
-    return Result(id, value, measured, ci95, "reproduced" if agree else "differs", note)
+    return Result(id, value, measured, ci95, "reproduced" if agree else "differs", note, fitted)
 
 
-def write_results(results: Iterable[Result], path: Path) -> Path:
-    """Write `results.json`."""
-    text = msgspec.json.format(msgspec.json.encode(Results(list(results))), indent=2)
+def share_of(result: Result, bound: float) -> tuple[float, tuple[float, float] | None]:
+    """A result and its interval in % of a bound: a share above 100 % is only ever shown with its noise."""
+    ci95 = None if result.ci95 is None else (100 * result.ci95[0] / bound, 100 * result.ci95[1] / bound)
+    return 100 * result.measured / bound, ci95
+
+
+def run_sd(run: SimulationResult) -> float:
+    """The standard deviation of one run's mean reward."""
+    return float(run.rewards.mean(axis=1).std(ddof=1))
+
+
+def write_results(results: Iterable[Result], path: Path, claims: Iterable[Claim] = ()) -> Path:
+    """Write `results.json`: every number, and every claim beside them."""
+    text = msgspec.json.format(msgspec.json.encode(Results(list(results), list(claims))), indent=2)
     path.write_bytes(text + b"\n")
     return path
 
@@ -104,7 +130,7 @@ def results_table(results: Iterable[Result], caption: str = "", digits: int = 3)
         Column("verdict"),
         Column("note", detail=True),
     ]
-    rows = [(r.id, r.published, r.measured, r.ci95, Badge(r.verdict, VERDICTS[r.verdict]), r.note) for r in results]
+    rows = [(r.id, r.published, r.measured, r.ci95, r.badge, r.note) for r in results]
     return Table(columns, rows, caption)
 
 
@@ -118,8 +144,7 @@ def brief_table(results: Iterable[Result], caption: str = "") -> Table:
         if above != setting:
             setting = above
             rows.append((setting, "", "", "", ""))
-        verdict = Badge(r.verdict, VERDICTS[r.verdict])
-        rows.append((f"  {quantity}", r.published, r.measured, _half_width(r.ci95), verdict))
+        rows.append((f"  {quantity}", r.published, r.measured, _half_width(r.ci95), r.badge))
     return Table(columns, rows, caption)
 
 
@@ -129,5 +154,6 @@ def _half_width(interval: tuple[float, float] | None) -> float | None:
 
 def stats(results: Iterable[Result]) -> list[Badge]:
     """How many results got which verdict, as badges."""
-    verdicts = [result.verdict for result in results]
-    return [Badge(f"{verdicts.count(v)} {v}", tone) for v, tone in VERDICTS.items() if v in verdicts]
+    shown = [result.badge for result in results]
+    kinds = [*(Badge(verdict, tone) for verdict, tone in VERDICTS.items()), FITTED]
+    return [Badge(f"{shown.count(kind)} {kind.text}", kind.tone) for kind in kinds if kind in shown]

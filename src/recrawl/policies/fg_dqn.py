@@ -17,7 +17,7 @@ What the paper leaves open, and what is done here:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ class FgDqn(RankedPolicy):
         noise, noise_exponent: of the extraneous noise; 0 for none
         memory, batch: transitions kept, and drawn for one step of training
         matched: average each error over past traces of the same state and action, as the original FG-DQN does
+        gradient: "full" as (9) has it, or "semi", which holds the target fixed as ordinary DQN does
         elapsed_scale: slots that enter the network as 1
         slot: length of a slot in the unit of `now`
     """
@@ -63,6 +64,7 @@ class FgDqn(RankedPolicy):
         matched: bool = False,
         elapsed_scale: float = 10.0,
         slot: float = 1.0,
+        gradient: Literal["full", "semi"] = "full",
         seed: int | tuple[int, ...] = 0,
     ) -> None:
         super().__init__(seed)
@@ -74,7 +76,10 @@ class FgDqn(RankedPolicy):
         for name, scale in (("elapsed_scale", elapsed_scale), ("slot", slot), ("step_halving", step_halving)):
             if not scale > 0:
                 raise ParameterError(name, "> 0", scale)
+        if gradient not in ("full", "semi"):
+            raise ParameterError("gradient", "'full' or 'semi'", repr(gradient))
         torch_for(f"the policy {type(self).__name__}")
+        self.full_gradient = gradient == "full"
         self.hidden, self.discount = tuple(hidden), discount
         self.exploration, self.exploration_slots = exploration, exploration_slots
         self.step, self.step_halving, self.noise, self.noise_exponent = step, step_halving, noise, noise_exponent
@@ -134,6 +139,7 @@ class FgDqn(RankedPolicy):
             step=self.step / (1.0 + self.steps / self.step_halving),
             noise=self._noise() if self.noise else None,
             averaged=self._averaged(places) if self.matched else None,
+            full=self.full_gradient,
         )
         self.steps += 1
 

@@ -7,8 +7,8 @@ With discount γ and the Bellman error::
     δ = r + γ·max_V Q(Z', V; θ) − Q(Z, U; θ),   the maximum over sets V as large as U
 
 training descends ½δ² along its full gradient, δ·(γ∇Q(Z', V*; θ) − ∇Q(Z, U; θ)): both Z and Z' go through the network at
-once, and the gradient of both is kept, where ordinary DQN holds the target fixed. Noise ξ, uniform on [−1, 1] and
-independent for every weight, is added::
+once, and the gradient of both is kept, where ordinary DQN holds the target fixed and descends its semi-gradient −δ∇Q.
+Noise ξ, uniform on [−1, 1] and independent for every weight, is added::
 
     θ ← θ − a·mean over the batch of δ·(γ∇Q' − ∇Q) − b·ξ
 
@@ -72,17 +72,19 @@ class QNetwork:
         step: float,
         noise: Float32Array | None = None,
         averaged: Float32Array | None = None,
+        full: bool = True,
     ) -> float:
         """One step along the full gradient over a batch; returns the mean squared Bellman error before it.
 
         `taken` marks the arms chosen in each row. `noise` is b·ξ, one number per weight in turn. `averaged`, where
-        given, takes the place of δ in the product: the error averaged over traces of the same state and action.
+        given, takes the place of δ in the product: the error averaged over traces of the same state and action. Without
+        `full` the step is along the semi-gradient.
         """
         torch = self.torch
         with one_thread(torch):
             now, later = self._both(states, next_states)
             chosen = torch.from_numpy(taken)
-            ahead = discount * _best_sets(torch, later, chosen) - (now * chosen).sum(1)
+            ahead = discount * _best_sets(torch, later if full else later.detach(), chosen) - (now * chosen).sum(1)
             error = torch.from_numpy(rewards) + ahead
             factor = error.detach() if averaged is None else torch.from_numpy(averaged)
             gradients = torch.autograd.grad((factor * ahead).mean(), self.weights)

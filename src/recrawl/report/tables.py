@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Tone = Literal["good", "bad", "plain"]
+Tone = Literal["good", "part", "bad", "fitted", "plain"]
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A short word with a tone: good, bad or plain."""
+    """A short word with a tone: good, good in part, bad, fitted (to a published number), or plain.
+
+    On a page each tone has a mark and an outline of its own, so that it can be told without its colour.
+    """
 
     text: str
     tone: Tone = "plain"

@@ -60,7 +60,8 @@ def test_results_are_written_exactly_as_documented_and_read_back(tmp_path):
                 "verdict": "not published",
                 "note": "",
             },
-        ]
+        ],
+        "claims": [],
     }
     assert read_results(path) == results
 

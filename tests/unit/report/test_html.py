@@ -61,7 +61,7 @@ def test_two_figures_on_a_page_do_not_share_ids():
 def test_details_stand_below_their_row_over_the_full_width():
     html = page(Table([Column("a"), Column("b"), Column("note", detail=True)], [("x", 1, "why"), ("y", 2, "")]))
     assert html.count('class="detail"') == 1
-    assert '<td colspan="2">why</td>' in html
+    assert '<td colspan="2"><div>why</div></td>' in html
     assert ">note<" not in html
 
 

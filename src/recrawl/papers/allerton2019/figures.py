@@ -46,11 +46,11 @@ def distribution(found: Mapping[str, LearnerRuns], lines: Mapping[str, float]) -
 
 
 def sharpness(curves: Mapping[str, tuple[list[float], list[LearnerRuns]]]) -> Figure:
-    """Reward and arms against κ."""
+    """Reward, arms and their dispersion from slot to slot against κ."""
 
     def paint(axes: Any) -> None:
         for colour, (name, (kappas, found)) in zip(PALETTE, curves.items(), strict=False):
-            for panel, per_run in zip(axes, ("reward_per_run", "engaged_per_run"), strict=True):
+            for panel, per_run in zip(axes, ("reward_per_run", "engaged_per_run", "dispersion_per_run"), strict=True):
                 values = np.array([getattr(runs, per_run) for runs in found])
                 panel.plot(kappas, values.mean(axis=1), "o-", color=colour, label=name, markersize=4)
                 panel.fill_between(
@@ -58,10 +58,14 @@ def sharpness(curves: Mapping[str, tuple[list[float], list[LearnerRuns]]]) -> Fi
                 )
         axes[0].set(xscale="log", xlabel="κ", ylabel="reward per slot", ylim=(0, None))
         axes[1].set(xscale="log", xlabel="κ", ylabel="arms engaged", ylim=(0, None))
+        axes[2].set(xscale="log", xlabel="κ", ylabel="their dispersion", ylim=(0, None))
         axes[0].legend(loc="lower left")
 
-    caption = "Mean over seeds, band from the least to the most; the printed reading. The paper's choice is κ = 2."
-    return draw("allerton2019-sharpness", caption, paint, columns=2, height=3.2)
+    caption = (
+        "Mean over seeds, band from the least to the most; the printed reading. Dispersion is the standard deviation "
+        "of the number of arms from slot to slot. The paper's choice is κ = 2."
+    )
+    return draw("allerton2019-sharpness", caption, paint, columns=3, height=2.8)
 
 
 def learning_curves(found: Mapping[str, LearnerRuns], lines: Mapping[str, float]) -> Figure:

@@ -32,7 +32,7 @@ USUAL: dict[str, Any] = {
     "project": True,
     "unit": RAW_UNIT,
 }
-SUMMARY = ("mean", "s.d.", "least", "median", "most", "arms", "% of bound at its spend")
+SUMMARY = ("mean", "s.d.", "least", "median", "most", "arms", "% of bound at its spend", "95 % interval, %")
 
 
 @dataclass
@@ -107,4 +107,6 @@ def summary(runs: LearnerRuns, sources: Sources) -> list[Cell]:
     reward, spend = runs.reward_per_run, float(runs.engaged_per_run.mean())
     least, median, most = np.quantile(reward, [0.0, 0.5, 1.0]).tolist()
     mean = float(reward.mean())
-    return [mean, float(reward.std(ddof=1)), least, median, most, spend, 100.0 * mean / bound_at(sources, spend)]
+    bound, around = bound_at(sources, spend), interval(runs)
+    noise = None if around is None else (100.0 * around[0] / bound, 100.0 * around[1] / bound)
+    return [mean, float(reward.std(ddof=1)), least, median, most, spend, 100.0 * mean / bound, noise]

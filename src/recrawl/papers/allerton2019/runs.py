@@ -50,6 +50,12 @@ class LearnerRuns:
         mean: FloatArray = self.engaged.mean(axis=1)
         return mean
 
+    @property
+    def dispersion_per_run(self) -> FloatArray:
+        """The standard deviation, from slot to slot, of the number of sources crawled in each run."""
+        spread: FloatArray = self.engaged.std(axis=1)
+        return spread
+
 
 @njit(cache=True)
 def _soft_choice(probability: FloatArray, draw: FloatArray, crawled: BoolArray) -> None:

@@ -15,9 +15,10 @@ from recrawl.papers.allerton2019.lab import RAW_UNIT, SHARPNESS, SUMMARY, Lab, b
 from recrawl.papers.allerton2019.runs import LearnerRuns
 from recrawl.policies.lspe import INVERSES, STEPS
 from recrawl.policies.soft_threshold import SoftThreshold
-from recrawl.records import LifetimeForm, Sources
+from recrawl.records import FloatArray, LifetimeForm, Sources
 from recrawl.report import Column, Section, Table, Text
 from recrawl.report.tables import Cell
+from recrawl.sim.metrics import interval95
 
 SHARPNESSES = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 STARTS: dict[str, Any] = {"u": 0.0, "midway": 0.5, "u*": 1.0, "random": "random"}
@@ -134,8 +135,10 @@ def _true_thresholds(lab: Lab, unit: float) -> list[Cell]:
     found = recrawl.simulate(lab.sources, SoftThreshold(unit=unit, seed=lab.seed), 1, lab.steps, runs=3, observed=True)
     reward = found.rewards.mean(axis=1)
     least, median, most = np.quantile(reward, [0.0, 0.5, 1.0]).tolist()
-    share = 100.0 * found.mean_reward / bound_at(lab.sources, found.spend)
-    return [found.mean_reward, float(reward.std(ddof=1)), least, median, most, found.spend, share]
+    bound, around = bound_at(lab.sources, found.spend), interval95(reward)
+    noise = None if around is None else (100.0 * around[0] / bound, 100.0 * around[1] / bound)
+    share = 100.0 * found.mean_reward / bound
+    return [found.mean_reward, float(reward.std(ddof=1)), least, median, most, found.spend, share, noise]
 
 
 def sharpness(lab: Lab) -> Section:
@@ -144,16 +147,22 @@ def sharpness(lab: Lab) -> Section:
     curves: dict[str, tuple[list[float], list[LearnerRuns]]] = {}
     for name, unit in lab.units.items():
         found = [lab.learn(unit=unit, sharpness=kappa) for kappa in SHARPNESSES]
-        rows += [[name, kappa, *summary(runs, lab.sources)] for kappa, runs in zip(SHARPNESSES, found, strict=True)]
+        rows += [
+            [name, kappa, float(runs.dispersion_per_run.mean()), *summary(runs, lab.sources)]
+            for kappa, runs in zip(SHARPNESSES, found, strict=True)
+        ]
         curves[name] = (list(SHARPNESSES), found)
+    columns = _summary_columns("worths", "κ")
+    columns.insert(2, Column("dispersion of arms", 2))
     return Section(
         "Sharpness κ",
         [
             Text(
                 "The paper says that κ controls how many arms are engaged. With worths in [0, 1] it does, smoothly, "
-                "and one arm is engaged just below κ = 2. With raw worths the seed decides, more than κ."
+                "and one arm is engaged just below κ = 2: the sharper the logistic, the fewer arms and the less their "
+                "number varies from slot to slot. With raw worths the seed decides, more than κ."
             ),
-            Table(_summary_columns("worths", "κ"), rows, "The printed reading."),
+            Table(columns, rows, "The printed reading; dispersion is the standard deviation from slot to slot."),
             figures.sharpness(curves),
         ],
     )
@@ -260,8 +269,7 @@ def lifetimes(lab: Lab) -> Section:
     )
 
 
-def ours(lab: Lab) -> tuple[float, tuple[float, float] | None]:
-    """What our own learner earns from no knowledge with one crawl per slot."""
+def ours(lab: Lab) -> FloatArray:
+    """What our own learner earns from no knowledge with one crawl per slot: one row per run, one column per slot."""
     policy = policies.make("learned_whittle", objective="ephemeral", seed=lab.seed)
-    run = recrawl.simulate(lab.sources, policy, 1, lab.steps, runs=2 if lab.quick else 5, seed=lab.seed)
-    return run.mean_reward, run.ci95
+    return recrawl.simulate(lab.sources, policy, 1, lab.steps, runs=2 if lab.quick else 5, seed=lab.seed).rewards

@@ -14,7 +14,8 @@ import numpy as np
 
 import recrawl
 from recrawl.kernels.static_allocation import freshness, lottery_reward, static_allocation
-from recrawl.papers.icc2021 import account, recorded, recorded_account
+from recrawl.papers.icc2021 import account, beginning, lotteries, recorded, recorded_account, variants
+from recrawl.papers.icc2021.claims import all_claims
 from recrawl.papers.icc2021.runs import Curves, all_runs
 from recrawl.papers.icc2021.setting import (
     DEEP,
@@ -43,15 +44,19 @@ def reproduce(
     """Reproduce the paper; `quick` does fewer and shorter runs, `recordings` are played if given."""
     length = QUICK if quick else FULL
     curves = all_runs(length, seed, progress)
-    results = [result for example in EXAMPLES for result in _numbers(example, curves, length)] + _lottery()
+    results = [result for example in EXAMPLES for result in _numbers(example, curves, length)]
+    results += [*_lottery(), *lotteries.on_arms(), *lotteries.changes_per_slot(), *variants.differences(curves, length)]
+    results += beginning.beliefs(seed, length)
+    results.sort(key=lambda result: [*EXAMPLES].index(result.id.split("/")[1]))
     found = {result.id: result for result in results}
     sections = [
         *(account.example_section(e, _of(e, curves), found, length) for e in EXAMPLES),
         account.deep_section(curves, found, length),
         account.static_section(found),
+        lotteries.section(found),
         account.choices_section(),
     ]
-    plain = Reproduction("icc2021", TITLE, account.lead(found), results, sections)
+    plain = Reproduction("icc2021", TITLE, account.lead(found), results, sections, all_claims(found, curves))
     return plain if recordings is None else _with_recorded(plain, recorded.play(recordings, quick, seed, progress))
 
 
@@ -66,14 +71,14 @@ def _with_recorded(plain: Reproduction, played: Sequence[recorded.Played]) -> Re
 
 
 def _of(example: str, curves: Mapping[tuple[str, str], Curves]) -> dict[str, Curves]:
-    return {name: curves[example, name] for name in lines()}
+    return {name: curves[example, name] for name in lines(example)}
 
 
 def _numbers(example: str, curves: Mapping[tuple[str, str], Curves], length: Length) -> list[Result]:
     """One result per policy: learners by what they found at the end, the others by expectation."""
     world, out = EXAMPLES[example], []
     judged = f"mean over the last {length.window} of {length.steps} slots, {length.runs} runs"
-    for name in lines():
+    for name in lines(example):
         identity, line = f"icc2021/{example}/{name}", lines()[name]
         if name == "ours":
             half = curves[example, name].expected[:, length.long // 2 :].mean(axis=1)
@@ -94,7 +99,7 @@ def _numbers(example: str, curves: Mapping[tuple[str, str], Curves], length: Len
     out.append(compare(f"icc2021/{example}/bound", bound.value, note=note))
     if set(DEEP) <= set(lines()):
         out += [_difference(example, curves, length), *_overtaking(example, curves, length)]
-    return out
+    return [*out, *beginning.first_slots(example, curves), *beginning.spreads(example, curves, length)]
 
 
 def _exact(example: str, name: str) -> float:
@@ -104,6 +109,8 @@ def _exact(example: str, name: str) -> float:
     share = np.full(len(world), 1 / len(world))
     if name == "static":
         share = pages * static_allocation(arms.arrivals_per_slot, arms.interest, 1.0, pages=pages)
+    if name == "static-groups":
+        share = static_allocation(arms.arrivals_per_slot, arms.interest)
     return lottery_reward(share, arms.arrivals_per_slot, arms.interest, pages)
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 
-import numpy as np
-
-from recrawl.papers.icc2021 import pictures
+from recrawl.papers.icc2021 import beginning, pictures, variants
 from recrawl.papers.icc2021.runs import Curves
-from recrawl.papers.icc2021.setting import DEEP, EXAMPLES, VARIANTS, Length, lines
-from recrawl.papers.results import Result
+from recrawl.papers.icc2021.setting import DEEP, EXAMPLES, Length, lines
+from recrawl.papers.results import Result, share_of
 from recrawl.policies.fg_dqn import FgDqn
 from recrawl.policies.thompson_then_dqn import ThompsonThenDqn
 from recrawl.report import Column, Section, Table, Text
-from recrawl.sim.metrics import interval95
 
 FIGURES = {"one-page": (1, 3), "groups": (2, 4)}
 INTRODUCTIONS = {
@@ -52,26 +49,28 @@ def example_section(example: str, curves: Mapping[str, Curves], found: Mapping[s
     bound = found[f"icc2021/{example}/bound"].measured
     drawn = [pictures.figure(number, example, curves, bound, length.steps) for number in FIGURES[example]]
     rows = []
-    for name, line in lines().items():
+    for name, line in lines(example).items():
         result = found[f"icc2021/{example}/{name}"]
         target = "pages" if line.on_pages else "groups"
-        share = 100 * result.measured / bound
-        rows.append((line.label, target, result.measured, result.ci95, share, 100 * curves[name].never_visited))
+        share, noise = share_of(result, bound)
+        rows.append((line.label, target, result.measured, share, noise, 100 * curves[name].never_visited))
     columns = [
         Column("policy"),
         Column("acts on"),
         Column("reward per slot", 4),
-        Column("95 % interval", 3),
         Column("% of the bound", 2),
+        Column("95 % interval, %", 2),
         Column("% of pages never visited", 1),
     ]
     caption = (
         f"Rewards as described beside every number above; pages never visited within {length.steps} slots "
         f"({length.long} for our learner), mean over {length.runs} runs. The paper holds unvisited pages against "
-        "static optimisation. A policy that spends every crawl where it finds most leaves pages out too."
+        "static optimisation. Shares above 100 % are noise, as their intervals show. A policy that spends every crawl "
+        "where it finds most leaves pages out too."
     )
+    plainly = beginning.said_plainly(example, found)
     title = f"Figures {FIGURES[example][0]} and {FIGURES[example][1]}: {pictures.TITLES[example]}"
-    return Section(title, [Text(INTRODUCTIONS[example]), *drawn, Table(columns, rows, caption)])
+    return Section(title, [Text(INTRODUCTIONS[example]), *drawn, Table(columns, rows, caption), Text(plainly)])
 
 
 def deep_section(curves: Mapping[tuple[str, str], Curves], found: Mapping[str, Result], length: Length) -> Section:
@@ -92,23 +91,8 @@ def deep_section(curves: Mapping[tuple[str, str], Curves], found: Mapping[str, R
     caption = f"Mean over the last {length.window} of {length.steps} slots, {length.runs} runs."
     blocks: list[Text | Table] = [Text(text), Table(columns, rows, caption)]
     if length.variant_runs:
-        blocks.append(_variants(curves, length))
+        blocks += variants.blocks(curves, found, length)
     return Section("The deep learner against Thompson sampling", blocks)
-
-
-def _variants(curves: Mapping[tuple[str, str], Curves], length: Length) -> Table:
-    rewards = {"as run": curves["one-page", "drl"].rewards[: length.variant_runs, : length.variant_steps]}
-    rewards |= {variant: curves["one-page", f"variant: {variant}"].rewards for variant in VARIANTS}
-    rows = []
-    for variant, found in rewards.items():
-        last = found[:, -length.window :].mean(axis=1)
-        rows.append((variant, float(last.mean()), interval95(np.asarray(last))))
-    columns = [Column("variant of FG-DQN", wide=True), Column("reward per slot", 3), Column("95 % interval", 3)]
-    caption = (
-        f"One page per group, last {length.window} of {length.variant_steps} slots, {length.variant_runs} runs each. "
-        "Where the intervals overlap, runs this few and short do not tell the variants apart."
-    )
-    return Table(columns, rows, caption)
 
 
 def static_section(found: Mapping[str, Result]) -> Section:
@@ -156,7 +140,7 @@ def choices_section() -> Section:
             "Thompson, then DRL",
             f"Thompson as published for {switch} slots, the network learning from them; then ε = 0.1",
         ),
-        ("static optimisation on groups", "(8) over the pages, alike pages alike; a group's probability is their sum"),
+        ("static optimisation on groups", "both (8) over the four arms and (8) over the pages, see there"),
         ("length of a run", "the figures end at some thousand slots; here as stated beside each number"),
         ("changes", "in every slot each page changes with its probability, before crawling"),
     ]

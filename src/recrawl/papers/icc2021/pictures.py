@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from recrawl.papers.icc2021.runs import Curves
-from recrawl.papers.icc2021.setting import LINES, MOVING_WINDOW
+from recrawl.papers.icc2021.setting import LINES, MOVING_WINDOW, in_the_paper
 from recrawl.records import FloatArray
 from recrawl.report import Figure, draw
 from recrawl.report.figures import INK, PALETTE
@@ -21,6 +21,7 @@ COLOURS = {
     "hybrid": PALETTE[1],
     "thompson": PALETTE[0],
     "thompson-importance": PALETTE[0],
+    "static-groups": PALETTE[2],
     "static": PALETTE[2],
     "uniform": PALETTE[3],
     "greedy": PALETTE[5],
@@ -43,9 +44,10 @@ def figure(number: int, example: str, curves: Mapping[str, Curves], bound: float
         for name, curve in curves.items():
             line = LINES[name]
             values = average(curve.rewards[:, :steps])[:, shown]
-            style = "-" if line.published else "--"
+            drawn_there = in_the_paper(name, example)
+            style = "-" if drawn_there else "--"
             axes.plot(shown, values.mean(axis=0), style, color=COLOURS[name], label=line.label, linewidth=1.4)
-            bands = [interval95(values[:, place]) for place in range(len(shown))] if line.published else [None]
+            bands = [interval95(values[:, place]) for place in range(len(shown))] if drawn_there else [None]
             if None not in bands:
                 low, high = np.array(bands).T
                 axes.fill_between(shown, low, high, color=COLOURS[name], alpha=0.15, linewidth=0)

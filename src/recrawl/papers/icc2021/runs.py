@@ -51,7 +51,7 @@ def one_run(task: Task) -> Outcome:
     line = lines()[task.line]
     seed = task.seed * 1000 + task.run
     if task.variant:
-        policy = policies.make("fg_dqn", seed=task.run, **VARIANTS[task.variant])
+        policy = policies.make("fg_dqn", seed=task.run, **VARIANTS[task.variant].options)
         return _outcome(recrawl.simulate(world, policy, steps=task.steps, seed=seed, noise="change"), task)
     policy = line.make(world, task.run)
     if not line.on_pages:
@@ -70,15 +70,15 @@ def all_runs(length: Length, seed: int, progress: ProgressCallback) -> dict[tupl
     """Every curve, by example and policy; variants of the deep learner under "variant: …"."""
     tasks = {}
     for example in EXAMPLES:
-        for name in lines():
+        for name in lines(example):
             steps = length.long if name == "ours" else length.steps
             for run in range(length.runs):
                 tasks[example, name, run] = Task(example, name, run, steps, seed)
     if set(DEEP) <= set(lines()):
-        for variant in VARIANTS:
+        for variant, example in ((name, each) for name, made in VARIANTS.items() for each in made.examples):
             for run in range(length.variant_runs):
-                key = "one-page", f"variant: {variant}", run
-                tasks[key] = Task("one-page", "drl", run, length.variant_steps, seed, variant)
+                key = example, f"variant: {variant}", run
+                tasks[key] = Task(example, "drl", run, length.variant_steps, seed, variant)
     ordered = dict(sorted(tasks.items(), key=lambda item: (item[1].line not in DEEP, item[1].line != "ours")))
     done = side_by_side(one_run, ordered, _piece, progress)
     groups: dict[tuple[str, str], list[Outcome]] = {}

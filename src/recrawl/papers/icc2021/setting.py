@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -19,6 +19,7 @@ PUBLISHED_LOTTERY = ("0.942", "0.055", "0.003", "0")
 # Slots after which the paper sees the deep learner ahead of Thompson sampling, and how closely a figure can be read.
 PUBLISHED_OVERTAKING = {"moving": ("500", 250.0), "running": ("3000", 1000.0)}
 LASTING = 500
+FIRST_SLOTS = 1000
 MOVING_WINDOW = 200
 
 
@@ -32,6 +33,7 @@ class Line:
         on_pages: whether it acts on pages, not on groups
         published: whether the paper draws it
         learns: whether what it does depends on what it found
+        examples: where it is drawn
     """
 
     label: str
@@ -39,6 +41,7 @@ class Line:
     on_pages: bool = False
     published: bool = False
     learns: bool = True
+    examples: tuple[str, ...] = ("one-page", "groups")
 
 
 LINES = {
@@ -48,8 +51,15 @@ LINES = {
     "thompson-importance": Line(
         "Thompson with importance", lambda world, run: policies.make("thompson", importance=True, seed=run)
     ),
+    "static-groups": Line(
+        "static optimisation of arms",
+        lambda world, run: policies.make("static", seed=run),
+        published=True,
+        learns=False,
+        examples=("groups",),
+    ),
     "static": Line(
-        "static optimisation",
+        "static optimisation of pages",
         lambda world, run: policies.make("static", pages=world.pages_per_group, seed=run),
         published=True,
         learns=False,
@@ -64,17 +74,45 @@ LINES = {
     ),
 }
 DEEP = ("drl", "hybrid")
-VARIANTS: dict[str, dict[str, object]] = {
-    "errors averaged over traces of the same state and action, as in the original FG-DQN": {"matched": True},
-    "without noise": {"noise": 0.0},
-    "noise at the gradient's step, as (9) prints it": {"noise": 1e-3, "noise_exponent": 0.0},
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The deep learner with one thing changed.
+
+    Parameters
+        label: what is changed
+        options: of the policy
+        examples: where it is run
+    """
+
+    label: str
+    options: Mapping[str, object]
+    examples: tuple[str, ...] = ("one-page", "groups")
+
+
+VARIANTS = {
+    "semi-gradient": Variant("semi-gradient: target held fixed, as in ordinary DQN", {"gradient": "semi"}),
+    "no-noise": Variant("without the noise term", {"noise": 0.0}),
+    "printed-noise": Variant("noise at the gradient's step, as (9) prints it", {"noise": 1e-3, "noise_exponent": 0.0}),
+    "matched": Variant(
+        "errors averaged over traces of the same state and action, as in the original FG-DQN",
+        {"matched": True},
+        examples=("one-page",),
+    ),
 }
 
 
-def lines() -> dict[str, Line]:
-    """The curves that can be computed: without torch all but the deep ones."""
+def lines(example: str | None = None) -> dict[str, Line]:
+    """The curves that can be computed, of one example or of all: without torch all but the deep ones."""
     deep = find_spec("torch") is not None
-    return {name: line for name, line in LINES.items() if deep or name not in DEEP}
+    able = {name: line for name, line in LINES.items() if deep or name not in DEEP}
+    return {name: line for name, line in able.items() if example is None or example in line.examples}
+
+
+def in_the_paper(name: str, example: str) -> bool:
+    """Whether the paper draws a line in an example; on the groups its static optimisation is that of the arms."""
+    return LINES[name].published and not (name == "static" and example == "groups")
 
 
 @dataclass(frozen=True)
@@ -97,5 +135,5 @@ class Length:
     variant_steps: int
 
 
-FULL = Length(runs=10, steps=5000, window=1000, long=20_000, variant_runs=3, variant_steps=2000)
+FULL = Length(runs=10, steps=5000, window=1000, long=20_000, variant_runs=10, variant_steps=3000)
 QUICK = Length(runs=3, steps=1500, window=500, long=3000, variant_runs=0, variant_steps=0)

@@ -7,7 +7,7 @@ import numpy as np
 import recrawl
 from recrawl import policies
 from recrawl.papers.results import Result, compare
-from recrawl.papers.tcns2018 import pictures
+from recrawl.papers.tcns2018 import multiplier, optimality, pictures
 from recrawl.papers.tcns2018.setting import DETERMINISTIC_STEPS, table_one
 from recrawl.papers.tcns2018.walk import relaxed_by_index, rewards_from
 from recrawl.records import Sources
@@ -33,9 +33,11 @@ def findings(progress: ProgressCallback) -> tuple[list[Result], list[Section]]:
     results = [*_index_and_bounds(sources, runs), *_one_source(sources)]
     progress(WORK, 0.5)
     relaxed_results, relaxed_section = _relaxed(sources)
-    sections = [_figures(sources, runs), relaxed_section]
+    price_results, price_section = multiplier.findings(sources)
     progress(WORK, 1.0)
-    return [*results, *relaxed_results, *_talk(sources)], sections
+    exact_results, exact_section = optimality.findings(sources, progress)
+    sections = [_figures(sources, runs), exact_section, relaxed_section, price_section]
+    return [*results, *exact_results, *relaxed_results, *price_results, *_talk(sources)], sections
 
 
 def _index_and_bounds(sources: Sources, runs: dict[int, SimulationResult]) -> list[Result]:
@@ -45,6 +47,9 @@ def _index_and_bounds(sources: Sources, runs: dict[int, SimulationResult]) -> li
         shares = ", ".join(f"{share:.3g}" for share in run.crawl_share)
         note = f"{DETERMINISTIC_STEPS} slots from X(0) = u; share of slots in which each source is crawled: {shares}."
         out.append(compare(f"{setting}/whittle", run.mean_reward, published, note=note))
+        note = f"% of {DETERMINISTIC_STEPS} slots in which the index policy crawls it."
+        for source, share in enumerate(run.crawl_share, start=1):
+            out.append(compare(f"{setting}/source-{source}-share", 100.0 * float(share), note=note))
         bound = recrawl.relaxed_bound(sources, budget)
         note = f"Minimum of the dual function: no policy earns more per slot. Price {bound.price:.3f}"
         out.append(compare(f"{setting}/bound", bound.value, note=note + ", the upper end of the minimising interval."))
@@ -72,7 +77,7 @@ def _talk(sources: Sources) -> list[Result]:
     identity = "mas2016/deterministic-m1"
     return [
         compare(f"{identity}/whittle", long, "254.66", note=note),
-        compare(f"{identity}/whittle-61-slots", float(short), "254.66", note=FITTED),
+        compare(f"{identity}/whittle-61-slots", float(short), "254.66", note=FITTED, fitted=True),
     ]
 
 
@@ -102,7 +107,8 @@ def _relaxed(sources: Sources) -> tuple[list[Result], Section]:
     results = [
         compare(f"{identity}/relaxed", run.mean_reward, "260.96", note=note),
         compare(f"{identity}/relaxed-spend", run.spend, note="Per slot, to be read beside the reward; budget 1."),
-        compare(f"{identity}/relaxed-by-index", variant, "260.96", note=FITTED),
+        compare(f"{identity}/relaxed-over-budget", 100 * over, note="% of the slots; published: less than 1 %."),
+        compare(f"{identity}/relaxed-by-index", variant, "260.96", note=FITTED, fitted=True),
         compare(
             f"{identity}/relaxed-by-index-spend",
             variant_spend,

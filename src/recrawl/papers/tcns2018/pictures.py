@@ -74,6 +74,24 @@ def indices(sources: Sources, price: float) -> Figure:
     return draw("tcns2018-index", caption, paint, height=3.6)
 
 
+def prices(paths: Mapping[str, FloatArray], low: float, high: float) -> Figure:
+    """λ(k) of (22) over the slots, and the prices that minimise the dual function."""
+
+    def paint(axes: Any) -> None:
+        axes.axhspan(low, high, color=GRID, linewidth=0, label="prices that minimise the dual")
+        for place, (label, path) in enumerate(paths.items()):
+            shown = np.unique(np.geomspace(1, len(path), 600).astype(int)) - 1
+            axes.plot(shown + 1, path[shown], "--" if "index" in label else "-", color=PALETTE[place], label=label)
+        axes.set(xscale="log", xlabel="slot k", ylabel="price λ(k)", ylim=(0, 1.5 * high))
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+    caption = (
+        f"λ(k) of (22) at M = 1. The band, {low:.2f} to {high:.2f}, holds every price that minimises the dual. "
+        "With thresholds (21) λ(k) settles below it, with the index inside."
+    )
+    return draw("tcns2018-multiplier", caption, paint, height=3.4)
+
+
 def stochastic_indices(sources: Sources, tables: Mapping[str, Sequence[StochasticIndex]]) -> Figure:
     """Theorem 1 beside the index of the random model, for the two sources that matter at M = 1."""
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 import recrawl
 from recrawl import policies
 from recrawl.kernels.stochastic_index import StochasticIndex
-from recrawl.papers.results import Result, compare
-from recrawl.papers.tcns2018 import pictures
+from recrawl.papers.results import Result, compare, run_sd
+from recrawl.papers.tcns2018 import pictures, two_crawls
 from recrawl.papers.tcns2018.setting import STOCHASTIC_STEPS, table_one
 from recrawl.papers.tcns2018.variant import published_protocol
 from recrawl.policies.contract import Policy
 from recrawl.records import Sources
-from recrawl.report import Column, Figure, Section, Table, Text
+from recrawl.report import Column, Section, Table, Text
 from recrawl.report.progress import ProgressCallback
 from recrawl.sim.metrics import interval95
 from recrawl.sim.noise import Noise, sample_inflow
@@ -96,12 +98,16 @@ def findings(quick: bool, seed: int, progress: ProgressCallback) -> tuple[list[R
         found = _simulate(sources, setting, contenders(tables[setting.title]), count, seed, progress)
         runs[setting.id] = found
         results += _levels(setting, found)
-        blocks += _paired(setting, found)
+        gaps = _paired(setting, found)
+        blocks += [(f"{setting.title}: {name}", middle, interval) for name, middle, interval in gaps]
+        results += [_gap(setting, *gap, count) for gap in gaps]
         if setting.noise == "poisson":
             results += _as_published(sources, count, seed)
     talk = _talk_m1(runs["exponential-epoch-m1"])
-    second, figure_4 = _talk_m2(sources, count, seed, progress)
-    sections = [_section(count, blocks), _index_section(sources, tables), Section("Two crawls per slot", [figure_4])]
+    results += _above_the_ceiling(sources, tables[SETTINGS[-1].title])
+    results += _unobserved(sources, runs["exponential-epoch-m1"]["whittle"], count, seed)
+    second, figure_4, _ = two_crawls.findings(sources, count, seed, progress)
+    sections = [_section(count, blocks), _index_section(sources, tables), figure_4]
     return [*results, *talk, *second], sections
 
 
@@ -118,12 +124,8 @@ def _simulate(
     return found
 
 
-def _run_sd(run: SimulationResult) -> float:
-    return float(run.rewards.mean(axis=1).std(ddof=1))
-
-
 def _level(id: str, run: SimulationResult, published: str | None, note: str = "") -> Result:
-    sd = _run_sd(run)
+    sd = run_sd(run)
     said = f"{note} Standard deviation of one run: {sd:.2f}".strip()
     if published is not None:
         said += f"; the published number is {abs(run.mean_reward - float(published)) / sd:.1f} of them away"
@@ -145,8 +147,13 @@ def _paired(setting: Setting, found: Mapping[str, SimulationResult]) -> list[tup
         gap = found[name].rewards.mean(axis=1) - base
         interval = interval95(gap)
         assert interval is not None
-        out.append((f"{setting.title}: {name}", float(gap.mean()), interval))
+        out.append((name, float(gap.mean()), interval))
     return out
+
+
+def _gap(setting: Setting, name: str, middle: float, interval: tuple[float, float], count: int) -> Result:
+    note = f"{count} pairs of runs in the same worlds."
+    return compare(f"tcns2018/{setting.id}/{name}-minus-greedy", middle, ci95=interval, note=note)
 
 
 def _as_published(sources: Sources, count: int, seed: int) -> list[Result]:
@@ -165,7 +172,26 @@ def _as_published(sources: Sources, count: int, seed: int) -> list[Result]:
             ci95=interval95(means),
             run_sd=sd,
             note=f"{note} Standard deviation of one run: {sd:.2f}.",
+            fitted=True,
         )
+    ]
+
+
+def _unobserved(sources: Sources, observed: SimulationResult, count: int, seed: int) -> list[Result]:
+    """The same policy in the same worlds when it is not told what the sources hold."""
+    blind = recrawl.simulate(sources, "whittle", 1, STOCHASTIC_STEPS, count, seed, noise="epoch", observed=False)
+    gain = observed.rewards.mean(axis=1) - blind.rewards.mean(axis=1)
+    note = "Theorem 1 told the worth of every source, minus the same going by ages alone, in the same worlds."
+    identity = "tcns2018/exponential-epoch-m1/whittle-gain-by-observing"
+    return [compare(identity, float(gain.mean()), ci95=interval95(gain), note=note)]
+
+
+def _above_the_ceiling(sources: Sources, tables: Sequence[StochasticIndex]) -> list[Result]:
+    """The index of source 1 at its mean ceiling and above it: a state there can be worth waiting in."""
+    ceiling, note = float(sources.ceiling[0]), "Source 1, exponential values per epoch."
+    return [
+        compare(f"tcns2018/stochastic-index/{name}", float(np.asarray(tables[0](share * ceiling))), note=note)
+        for name, share in (("at-u", 1.0), ("above-u", 1.2))
     ]
 
 
@@ -180,21 +206,6 @@ def _talk_m1(found: Mapping[str, SimulationResult]) -> list[Result]:
         _level(f"{identity}/greedy", found["greedy"], "260", note),
         _level(f"{identity}/round-robin", found["round-robin"], "208", note),
     ]
-
-
-def _talk_m2(sources: Sources, count: int, seed: int, progress: ProgressCallback) -> tuple[list[Result], Figure]:
-    """M = 2, Poisson arrivals: only a figure was published."""
-    title = "two crawls per slot"
-    out, first = [], None
-    for done, name in enumerate(("whittle", "greedy", "round_robin")):
-        progress(title, done / 3)
-        run = recrawl.simulate(sources, name, 2, STOCHASTIC_STEPS, count, seed, noise="poisson", observed=True)
-        first = first or run
-        note = "Poisson arrivals, observed states; published as a figure only."
-        out.append(_level(f"mas2016/stochastic-m2/{name.replace('_', '-')}", run, None, note))
-    progress(title, 1.0)
-    assert first is not None
-    return out, pictures.evolution("tcns2018-figure-4", "Figure 4. M = 2", first, "Poisson arrivals, Theorem 1")
 
 
 def _section(count: int, rows: Sequence[tuple[str, float, tuple[float, float]]]) -> Section:

@@ -42,7 +42,7 @@ def lost(sources: Sources, policy: str, budget: int, steps: int) -> float:
     return 1.0 - run.mean_between(WARM_UP, WARM_UP + steps) / recrawl.relaxed_bound(sources, budget).value
 
 
-def asymptotics(quick: bool, seed: int, progress: ProgressCallback) -> Section:
+def asymptotics(quick: bool, seed: int, progress: ProgressCallback) -> tuple[list[Result], Section]:
     """Index reward against the dual bound as sources and budget grow together."""
     title, repeats = "asymptotic optimality", 2 if quick else 6
     sizes = CATALOGUE_SIZES[:5] if quick else CATALOGUE_SIZES
@@ -62,10 +62,15 @@ def asymptotics(quick: bool, seed: int, progress: ProgressCallback) -> Section:
         f"deterministic model; the reward is that of {MEASURED:,} slots after {WARM_UP:,} slots to settle."
     )
     table = Table(columns, rows, "Share of the dual bound, %.")
-    return Section("Asymptotic optimality", [Text(text), pictures.asymptotics(curves), table])
+    note = f"Share of the dual bound, {repeats} catalogues of {sizes[-1]} sources, M = N/10."
+    results = [
+        compare(f"tcns2018/asymptotic/{name}-lost", float(curves[f"{label}, M = N/10"][1][-1]), note=note)
+        for name, label in (("whittle", "index"), ("greedy", "greedy"))
+    ]
+    return results, Section("Asymptotic optimality", [Text(text), pictures.asymptotics(curves), table])
 
 
-def three_ways(quick: bool, seed: int, progress: ProgressCallback) -> Section:
+def three_ways(quick: bool, seed: int, progress: ProgressCallback) -> tuple[list[Result], Section]:
     """The stochastic index by renewal, by stochastic approximation and on two time scales."""
     title, laws = "stochastic index three ways", stochastic_report.instances(seed=seed)
     if quick:
@@ -108,7 +113,10 @@ def three_ways(quick: bool, seed: int, progress: ProgressCallback) -> Section:
         "The index at the threshold a, by the renewal form, by stochastic approximation (32) and on two time scales "
         "(33)–(35); the largest difference; and whether it is within the errors stated for the methods."
     )
-    return Section("The stochastic index, three ways", [Text(text), Table(columns, cells, caption)])
+    worst = max(row.disagreement / abs(row.renewal.index) for row in rows)
+    note = f"Largest difference between the three methods, as a share of the index; {len(rows)} cases."
+    results = [compare("tcns2018/stochastic-index/methods-differ", worst, note=note)]
+    return results, Section("The stochastic index, three ways", [Text(text), Table(columns, cells, caption)])
 
 
 def traps(seed: int) -> tuple[list[Result], Section]:
