@@ -190,8 +190,14 @@ class Signals:
     # -- ranking
 
     def _chance(self, ids: IntArray) -> FloatArray:
-        """How likely each source has changed as it was signalled."""
-        out, places = np.zeros(len(ids)), self.lists.sources.places(ids)
+        """How likely each source has changed as it was signalled; 0 for those that nobody names."""
+        chance, places = np.zeros(len(ids)), self.lists.sources.places(ids)
+        named = places >= 0
+        chance[named] = self._chance_of_named(ids[named], places[named])
+        return chance
+
+    def _chance_of_named(self, ids: IntArray, places: IntArray) -> FloatArray:
+        out = np.zeros(len(ids))
         for model, mine, rows in self._beliefs.parts(ids):
             if isinstance(model, PageModel):
                 mass, change = model.change_atoms(rows)

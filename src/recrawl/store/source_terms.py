@@ -15,8 +15,6 @@ import msgspec
 from recrawl.config import Config, SourceOptions, TagSettings
 from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
 from recrawl.config.source_options import USUAL, Digest
-from recrawl.kernels.indexing_engine import batch_wait
-from recrawl.kernels.worth import remaining
 from recrawl.units import parse_duration
 
 if TYPE_CHECKING:
@@ -57,6 +55,9 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
         """What is left of the interest in what is fetched at `now` when it is visible to readers."""
         if not self.index_delay and not self.index_batch:
             return 1.0
+        from recrawl.kernels.indexing_engine import batch_wait  # whoever looks at a catalogue does without arrays
+        from recrawl.kernels.worth import remaining
+
         return remaining(self.index_delay + float(batch_wait(now, self.index_batch)), self.half_life_s)
 
 
