@@ -5,6 +5,8 @@ const LEAST_MS = 2000;
 let last = 0;
 let timer = 0;
 let fetching = false;
+// Once a form is sent, another page follows: this one may be about what is gone by then.
+const sending = new AbortController();
 
 function busy(region) {
   return region.contains(document.activeElement) || String(getSelection()) !== "";
@@ -27,13 +29,13 @@ function replace(region, fresh) {
 }
 
 async function refresh() {
-  if (fetching || document.hidden) return;
+  if (fetching || document.hidden || sending.signal.aborted) return;
   fetching = true;
   last = Date.now();
   try {
     const address = new URL(location.href);
     address.searchParams.delete("done");
-    const answer = await fetch(address, { headers: { "X-Live": "1" } });
+    const answer = await fetch(address, { headers: { "X-Live": "1" }, signal: sending.signal });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const regions = [...document.querySelectorAll("[data-live]")];
@@ -69,6 +71,8 @@ function listen() {
 function begin() {
   if (!document.querySelector("[data-live]")) return;
   listen();
+  document.addEventListener("submit", () => sending.abort());
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("visibilitychange", () => {
     listen();
     if (!document.hidden) soon();
