@@ -2,7 +2,7 @@
 
 A claim is a sentence of a paper in our words, with its place, a verdict and what shows it. It *holds* where our runs
 agree with it, *holds under* a condition that the paper does not state or does not meet, and *does not hold* where they
-contradict it. Verdicts are worked out from the numbers of the same report, so a claim can lose its verdict.
+contradict it. Nearly all verdicts are worked out from the numbers of the same report, so a claim can lose its verdict.
 """
 
 from __future__ import annotations

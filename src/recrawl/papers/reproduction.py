@@ -19,8 +19,8 @@ RULE = (
     "not hold as printed is in docs/errata.md, with corrections."
 )
 CLAIMS_RULE = (
-    "What the paper says in words, in ours. Each verdict is worked out from the numbers of this report; “holds under” "
-    "names a condition that the paper does not state, or does not meet."
+    "What the paper says in words, in ours. Verdicts are worked out from the numbers of this report, and a few are "
+    "argued. “Holds under” names a condition that the paper does not state, or does not meet."
 )
 
 
