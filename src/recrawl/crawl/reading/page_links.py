@@ -6,11 +6,13 @@ Of a page of which a part counts, the links of that part; never those of what it
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import Any
 
 from recrawl.crawl import urls
 
-MOST_LINKS = 1000
+MOST_LINKS, MOST_LOOKED_AT = 1000, 10_000
+"""Addresses that are kept, and links that are looked at for them: many may be of one address, or in what is ignored."""
 
 
 def links_of(root: Any, url: str, parts: Sequence[Any], ignored: Collection[Any]) -> tuple[str, ...]:
@@ -24,15 +26,14 @@ def links_of(root: Any, url: str, parts: Sequence[Any], ignored: Collection[Any]
     base = root.find(".//base[@href]")
     where = url if base is None else urls.join(url, base.get("href")) or url
     found: dict[str, None] = {}
-    for part in parts:
-        for link in part.iter("a", "area"):
-            href = link.get("href")
-            if not href or href[0] == "#" or (ignored and _inside(link, ignored)):
-                continue
-            if (target := urls.join(where, href)) is not None:
-                found[target] = None
-            if len(found) > MOST_LINKS:
-                return tuple(found)[:MOST_LINKS]
+    for link in islice((each for part in parts for each in part.iter("a", "area")), MOST_LOOKED_AT):
+        href = link.get("href")
+        if not href or href[0] == "#" or (ignored and _inside(link, ignored)):
+            continue
+        if (target := urls.join(where, href)) is not None:
+            found[target] = None
+        if len(found) > MOST_LINKS:
+            return tuple(found)[:MOST_LINKS]
     found.pop(url, None)
     return tuple(found)
 
