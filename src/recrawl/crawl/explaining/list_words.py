@@ -133,9 +133,9 @@ def _list_words(noted: NotedList, news: float, worth: float, price: float) -> st
         doubt = "" if noted.trust > TRUSTED else " That is still in doubt."
         said.append(f"It {right}tells of {round(100.0 * noted.recall)} out of 100 changes, by {judged}.{doubt}")
     if math.isfinite(worth):
-        cost = "" if math.isnan(price) else f"; the price is {price:.2g}"
+        cost = "" if math.isnan(price) else f"; the price is {price:.3g}"
         some = f"would name about {_about(news)} and " if math.isfinite(news) and noted.trust >= 0.5 else ""
-        said.append(f"A fetch now {some}is worth {worth:.2g}{cost}.")
+        said.append(f"A fetch now {some}is worth {worth:.3g}{cost}.")
     return " ".join(said)
 
 
