@@ -6,6 +6,7 @@ Errors that recrawl raises on purpose end a command with one line and exit statu
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -52,6 +53,7 @@ COMMANDS = {
     "synthweb": "recrawl.cli.synthweb",
 }
 USER_ERROR, INTERRUPTED = 2, 130
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Commands(Suggesting):
@@ -95,6 +97,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except RecrawlError as error:
         return _complain(" ".join(str(error).split()), USER_ERROR)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        return _complain(
+            f"the disk is full: {error.filename or error.strerror}; make room and run it again", USER_ERROR
+        )
     return status if isinstance(status, int) else 0
 
 

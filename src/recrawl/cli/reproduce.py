@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from recrawl.papers.reproduction import Reproduction
 
 OUT = Path("out/papers")
 
@@ -35,12 +39,18 @@ def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: 
     out = out or (OUT if paper == registry.EVERYTHING else OUT / paper)
     recordings = registry.read_recordings(papers, data) if data is not None else None
     prepare(out, others=[other for other in registry.PAPERS if other not in papers])
+    options = f"{' --quick' if quick else ''}{' --data DIR' if data is not None else ''} --seed {seed}"
+    found: list[Reproduction] = []
     with progress_shown() as progress:
-        found = [registry.reproduce(name, quick, seed, progress, recordings) for name in papers]
-        progress("writing the report", 0.0)
-        options = f"{' --quick' if quick else ''}{' --data DIR' if data is not None else ''} --seed {seed}"
-        path = write(found, out, how=f"recrawl reproduce {paper}{options}")
-        progress("writing the report", 1.0)
+        try:
+            found.extend(registry.reproduce(name, quick, seed, progress, recordings) for name in papers)
+        finally:  # what is done is worth minutes, whatever ends the rest
+            if found:
+                progress("writing the report", 0.0)
+                path = write(found, out, how=f"recrawl reproduce {paper}{options}")
+                progress("writing the report", 1.0)
+                if len(found) < len(papers):
+                    click.echo(f"only {', '.join(each.paper for each in found)} finished: {path}", err=True)
     screen = console()
     for each in found:
         show_table(brief_table(each.results, caption=each.title), screen)

@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,22 @@ def test_papers_one_after_the_other_go_into_folders_of_their_own(reproducing: Pa
     assert papers_in(out / "tcns2018") == ["tcns2018"]
     assert papers_in(out / "icc2021") == ["icc2021"]
     assert papers_in(out) == list(registry.PAPERS)
+
+
+def test_what_is_finished_is_kept_when_a_later_paper_fails(
+    reproducing: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def until_the_third(paper: str, *_: object) -> Reproduction:
+        if paper == list(registry.PAPERS)[2]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return found(paper)
+
+    monkeypatch.setattr(registry, "reproduce", until_the_third)
+    assert cli.run(["reproduce", "all"]) == 2
+    assert papers_in(reproducing / "out" / "papers") == list(registry.PAPERS)[:2]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "only tcns2018, allerton2019 finished: out/papers/report.html" in said
+    assert "the disk is full" in said
 
 
 def test_two_papers_into_one_folder_are_refused_before_any_work(
