@@ -1,4 +1,4 @@
-"""The command line: one module per command, heavy parts imported only when a command runs.
+"""The command line: one module per command, and nothing is loaded before it is used.
 
 Every command's module is light; what it needs to work (NumPy, numba, rich, matplotlib) it imports inside the command.
 Errors that recrawl raises on purpose end a command with one line and exit status 2, Ctrl-C with 130.
@@ -20,44 +20,51 @@ from recrawl.errors import RecrawlError
 from recrawl.logs import guard
 
 COMMANDS = {
-    "demo": "recrawl.cli.demo",
-    "add": "recrawl.cli.add",
-    "import": "recrawl.cli.import_",
-    "export": "recrawl.cli.export",
-    "preview": "recrawl.cli.preview",
-    "sources": "recrawl.cli.sources",
-    "tag": "recrawl.cli.tag",
-    "pause": "recrawl.cli.pause",
-    "release": "recrawl.cli.release",
-    "remove": "recrawl.cli.remove",
-    "status": "recrawl.cli.status",
-    "explain": "recrawl.cli.explain",
-    "items": "recrawl.cli.items",
-    "search": "recrawl.cli.search",
-    "changes": "recrawl.cli.changes",
-    "whatif": "recrawl.cli.whatif",
-    "vacuum": "recrawl.cli.vacuum",
-    "store": "recrawl.cli.store",
-    "backup": "recrawl.cli.backup",
-    "doctor": "recrawl.cli.doctor",
-    "config": "recrawl.cli.config",
-    "run": "recrawl.cli.run_",
-    "crawl": "recrawl.cli.crawl_",
-    "signal": "recrawl.cli.signal_",
-    "budget": "recrawl.cli.budget",
-    "compare": "recrawl.cli.compare",
-    "serve": "recrawl.cli.serve",
-    "cluster": "recrawl.cli.cluster",
-    "reproduce": "recrawl.cli.reproduce",
-    "replay": "recrawl.cli.replay",
-    "synthweb": "recrawl.cli.synthweb",
+    "demo": ("recrawl.cli.demo", "See it crawl, learn and compare, on a web of its own."),
+    "add": ("recrawl.cli.add", "Add sources: feeds, sitemaps, pages."),
+    "import": ("recrawl.cli.import_", "Add a whole list: OPML, text or CSV."),
+    "export": ("recrawl.cli.export", "Write the catalogue as OPML, CSV or text."),
+    "preview": ("recrawl.cli.preview", "Show what recrawl reads at an address, and what counts."),
+    "sources": ("recrawl.cli.sources", "List the catalogue."),
+    "tag": ("recrawl.cli.tag", "Add tags to sources, remove tags, list them."),
+    "pause": ("recrawl.cli.pause", "Stop fetching sources, or resume them."),
+    "release": ("recrawl.cli.release", "Lift the holds of sources and of their hosts."),
+    "remove": ("recrawl.cli.remove", "Forget sources and everything found in them."),
+    "status": ("recrawl.cli.status", "Show the state of the crawl: sources, price, spend, finds, trouble."),
+    "explain": ("recrawl.cli.explain", "Say why and when a source is fetched."),
+    "items": ("recrawl.cli.items", "List items and changes of pages."),
+    "search": ("recrawl.cli.search", "Search items and changes of pages."),
+    "changes": ("recrawl.cli.changes", "Show what changed on pages."),
+    "whatif": ("recrawl.cli.whatif", "Compare budgets: what each would bring."),
+    "vacuum": ("recrawl.cli.vacuum", "Delete what retention no longer keeps, and free the space."),
+    "store": ("recrawl.cli.store", "Move a store from one place to another."),
+    "backup": ("recrawl.cli.backup", "Copy the whole store while it is in use."),
+    "doctor": ("recrawl.cli.doctor", "Check a store, and save the readable part of a damaged one."),
+    "config": ("recrawl.cli.config", "Print the settings in force, as a commented file."),
+    "run": ("recrawl.cli.run_", "Crawl, within the budget, until stopped."),
+    "crawl": ("recrawl.cli.crawl_", "Fetch sources now."),
+    "signal": ("recrawl.cli.signal_", "Tell the crawler that a source has changed."),
+    "budget": ("recrawl.cli.budget", "Show the budget, or give the running crawler another."),
+    "compare": ("recrawl.cli.compare", "Run two policies at once on your own sources and compare what they capture."),
+    "serve": ("recrawl.cli.serve", "Show the store on a web page, with an API and metrics."),
+    "cluster": ("recrawl.cli.cluster", "A fleet of crawlers over one PostgreSQL store."),
+    "reproduce": (
+        "recrawl.cli.reproduce",
+        "Reproduce a PAPER, or all of them: every number and figure, published beside measured.",
+    ),
+    "replay": (
+        "recrawl.cli.replay",
+        "Replay real traces: what would each policy have found, seeing only what its own crawls show?",
+    ),
+    "synthweb": ("recrawl.cli.synthweb", "Serve a synthetic web on loopback, with known truth and faults on demand."),
 }
+"""Where each is, and the first sentence of its help, which is listed without loading it."""
 USER_ERROR, INTERRUPTED = 2, 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Commands(Suggesting):
-    """Finds a command's module only when it is named or listed."""
+    """Finds a command's module only when it is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names, in the order they are meant to be read."""
@@ -65,12 +72,16 @@ class Commands(Suggesting):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        home = COMMANDS.get(cmd_name)
-        if home is None:
+        if cmd_name not in COMMANDS:
             return None
-        command = import_module(home).command
+        command = import_module(COMMANDS[cmd_name][0]).command
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Their names with a sentence about each."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, sentence) for name, (_, sentence) in COMMANDS.items()])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -44,6 +43,8 @@ def command(target: str, allow_private: bool | None, whole: bool, as_json: bool,
     items with their dates. URL may also be a source of the catalogue, by its id or a part of its name: then its own
     options count unless you give others.
     """
+    import asyncio
+
     from recrawl.crawl.catalogue.preview import look_at
     from recrawl.crawl.catalogue.source_fields import given_to
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -93,6 +92,8 @@ def crawl(
 
     A trial runs with both of its policies, and the store keeps how far it has got.
     """
+    import asyncio
+
     from recrawl import logs, wiring
     from recrawl.clock import SystemClock
     from recrawl.store.opening import open_store
@@ -154,6 +155,8 @@ def patience() -> Iterator[None]:
 async def _crawl(
     crawler: Crawler, until: float | None, once: bool, show: RunDisplay, others: Sequence[Coroutine[None, None, None]]
 ) -> None:
+    import asyncio
+
     loop = asyncio.get_running_loop()
     interruption = _Interruption(crawler, show)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import click
@@ -84,6 +83,8 @@ def find_tag(store: Catalogue, tag: str | None) -> str | None:
         return None
     name = " ".join(tag.split())
     if not store.count(tag=name):
+        from difflib import get_close_matches
+
         known = [each for each, _ in store.tags(MOST_TAGS)]
         near = get_close_matches(name.casefold(), [each.casefold() for each in known])
         alike = [each for each in known if each.casefold() in near]
@@ -110,6 +111,8 @@ def _exactly(store: Catalogue, text: str) -> Source | None:
 
 
 def _similar(store: Catalogue, text: str) -> list[Source]:
+    from difflib import get_close_matches
+
     names: dict[str, Source] = {}
     for source in store.sources(limit=LOOKED_AT):
         rest = source.url.partition("://")[2].removeprefix("www.")
