@@ -23,6 +23,7 @@ from recrawl.crawl.decider_setup import FLOOR_ROUNDS, recall
 from recrawl.crawl.explaining.explanation import Circumstances, Explanation, circumstances, explain
 from recrawl.crawl.explaining.list_evidence import ranked_as_noted, with_lists
 from recrawl.crawl.explaining.ranking import Rank, Ranking
+from recrawl.crawl.explaining.restless_text import RestlessText, restless_texts
 from recrawl.crawl.explaining.whatif import BelievedSources, believed, unbounded
 from recrawl.crawl.fetching.politeness import HostSlots, authority_of, site_of
 from recrawl.crawl.list_notes import NotedList
@@ -33,6 +34,7 @@ from recrawl.errors import StoreVersionError
 from recrawl.records import FloatArray
 from recrawl.store.records import Crawl, Hold, Price, Progress, Source, SourceState
 from recrawl.store.roles import Catalogue, CrawlLog, Notes, Store
+from recrawl.store.source_terms import Defaults
 
 Health = Literal["ok", "failing", "held", "paused", "retired", "new"]
 STATES: tuple[SourceState, ...] = ("active", "paused", "retired")
@@ -165,8 +167,13 @@ class CrawlState:
         in_vain = was_in_vain(self.store, source, progress, now, self.config.retention.crawls_s)
         around, kept = self._around(source, progress, now), self.store.subscriptions(sources=[source.id])
         found = explain(source, progress, now, around, standing, crawls, in_vain)
-        found = msgspec.structs.replace(found, hub=in_words(kept, now))
+        found = msgspec.structs.replace(found, hub=in_words(kept, now), restless=self._restless(source))
         return with_lists(found, ranking, self.lists.get(source.id), now)
+
+    def _restless(self, source: Source) -> list[RestlessText]:
+        if source.kind != "page" or not source.terms(Defaults.of(self.config)).restless:
+            return []
+        return restless_texts(self.store.restless(source.id))
 
     def statuses(self, sources: Sequence[Source], now: float) -> list[SourceStatus]:
         """When each of these is due, and why not now, in the order given."""

@@ -113,6 +113,7 @@ class TestCatalogue:
                 ignore=("nav", "#ad"),
                 ignore_text=(r"\d+ views", "lone"),
                 ignore_noise=False,
+                restless=False,
                 robots=False,
                 hints=False,
                 interval=7200.0,
@@ -785,6 +786,15 @@ class TestQueries:
         assert kept[0] == Version(id=kept[0].id, source=1, at=3.0, digest="d3.0", text="text\n", diff="-a\n+b\n")
         assert [v.at for v in store.versions(1, limit=1)] == [3.0]
         assert store.versions(2) == []
+
+    def test_what_is_known_of_restless_text_is_replaced_and_goes_with_its_source(self, store: Store) -> None:
+        one, other = filled(store, 2)
+        store.commit(Batch(updates=[settled(one, restless=b"1"), settled(other, restless=b"\0")]))
+        store.commit(Batch(updates=[settled(one, restless=b"2"), settled(other)]))
+        assert (store.restless(one), store.restless(other), store.restless(99)) == (b"2", b"\0", None)
+        store.remove([one])
+        store.commit(Batch(updates=[settled(one, restless=b"3")]))
+        assert (store.restless(one), store.restless(other)) == (None, b"\0")
 
     def test_prices_are_the_latest_in_the_order_of_time(self, store: Store) -> None:
         for at in range(5):

@@ -11,7 +11,7 @@ from recrawl.store.opening import open_store
 
 EVERY = [
     "--digest", "raw", "--ignore", "nav", "--ignore", "#ads, .banner", "--ignore-text", r"\d+ views; or so",
-    "--no-ignore-noise", "--no-robots", "--no-hints", "--interval", "2h",
+    "--no-ignore-noise", "--no-restless", "--no-robots", "--no-hints", "--interval", "2h",
     "--active-hours", "08:00-12:00 Europe/Berlin", "--active-hours", "14:00-18:00", "--no-notify",
 ]  # fmt: skip
 SAID = SourceOptions(
@@ -19,6 +19,7 @@ SAID = SourceOptions(
     ignore=("nav", "#ads, .banner"),
     ignore_text=(r"\d+ views; or so",),
     ignore_noise=False,
+    restless=False,
     robots=False,
     hints=False,
     interval=7200.0,

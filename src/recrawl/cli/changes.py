@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -62,7 +62,7 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
 
     from recrawl.cli.console import console
     from recrawl.cli.tables import ago, lines, write_json
-    from recrawl.crawl.reading.diffs import tells_sizes
+    from recrawl.crawl.reading.diffs import tells_sizes, without_noise
     from recrawl.crawl.reading.plain_text import visible
 
     diffs = store.diffs(found)
@@ -79,7 +79,7 @@ def _show_all(store: Store, found: Sequence[Item], now: float, as_json: bool) ->
     texts: list[Text] = []
     for item, source, diff in shown:
         sign = "" if tells_sizes(item.summary) else "+"
-        told = diff.splitlines() or [f"{sign}{line}" for line in item.summary.splitlines()]
+        told = without_noise(diff).splitlines() or [f"{sign}{line}" for line in item.summary.splitlines()]
         texts += [Text("")] if texts else []
         name = (name_of(source, 100), "bold")
         texts.append(
@@ -104,10 +104,23 @@ def _show_one(found: Sequence[Version], now: float, as_json: bool) -> None:
         return
     texts: list[Text] = []
     for each in found:
-        what = "" if each.diff else f": {each.note or 'first seen'}"
-        texts.append(Text(visible(f"{ago(each.at, now)} ago{what}"), style="bold"))
-        texts += [_line(line) for line in each.diff.splitlines()]
+        what = each.note or ("" if each.diff else "first seen")
+        texts.append(Text(visible(f"{ago(each.at, now)} ago{what and ': '}{what}"), style="bold"))
+        texts += _lines(each.diff)
     lines(console(), texts or [Text("no changes")])
+
+
+def _lines(diff: str) -> Iterator[Text]:
+    """Of a diff; what is noise without colour."""
+    from rich.text import Text
+
+    from recrawl.crawl.reading.diffs import is_noisy
+
+    noisy = False
+    for line in diff.splitlines():
+        noisy = is_noisy(line) if line.startswith("@@") else noisy
+        text = _line(line)
+        yield text if not noisy else Text(text.plain, "dim")
 
 
 def _line(line: str) -> Text:

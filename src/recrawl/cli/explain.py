@@ -75,6 +75,8 @@ def show(found: Explanation, now: float) -> None:
     for said in (found.as_list, found.named_by):
         if said is not None:
             out.print(Text(f"{told(said.words, 2 * ERROR)}\n"))
+    for each in found.restless:
+        out.print(Text(f"{told(each.words, 2 * ERROR)}; --no-restless makes it count\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
     unknown, fetched = found.last is None, found.state == "active"
     left_out = (UNKNOWN if unknown else ()) + (() if fetched else RANKED)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
 UNSETTABLE = (
-    "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "ignore-noise", "robots",
-    "hints", "interval", "active-hours", "notify", "follow",
+    "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "ignore-noise",
+    "restless", "robots", "hints", "interval", "active-hours", "notify", "follow",
     "index-delay", "index-batch",
 )  # fmt: skip
 
@@ -109,6 +109,8 @@ def source_options(command: Function) -> Function:
                          help="Text that does not count; may be repeated."),
             click.option("--ignore-noise/--no-ignore-noise", default=None,
                          help="Leave out clocks, ages, nonces and counters of visits."),
+            click.option("--restless/--no-restless", default=None,
+                         help="Leave out text that has changed at nearly every visit."),
             click.option("--robots/--no-robots", default=None, help="Obey robots.txt."),
             click.option("--hints/--no-hints", default=None, help="Obey the publisher's hints about its pace."),
             click.option("--interval", metavar="TIME", help="Fetch it exactly this often: 2h."),

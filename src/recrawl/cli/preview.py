@@ -31,6 +31,7 @@ SHOWN, LEFT_OUT_SHOWN = 60, 2
 @click.option("--ignore", multiple=True, metavar="CSS", help="Parts that do not count; may be repeated.")
 @click.option("--ignore-text", multiple=True, metavar="REGEX", help="Text that does not count; may be repeated.")
 @click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
+@click.option("--restless/--no-restless", default=None, help="Leave out text that has changed at nearly every visit.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="Sent to its own origin; may be repeated.")
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @click.option("--all", "whole", is_flag=True, help="Show every line, those left out included.")

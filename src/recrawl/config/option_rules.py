@@ -103,6 +103,7 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "ignore": _each(selector),
     "ignore_text": _each(pattern),
     "ignore_noise": switch,
+    "restless": switch,
     "robots": switch,
     "hints": switch,
     "interval": some_time,

@@ -71,6 +71,8 @@ WORDS = {
     "tags.NAME.ignore_text": "Regular expressions of text that does not count on its pages: ['\\d+ views'].",
     "tags.NAME.ignore_noise": "Whether clocks, ages, nonces and counters are ignored. "
     "Default: yes, unless a part is selected.",
+    "tags.NAME.restless": "Whether text is ignored that has changed at nearly every visit. "
+    "Default: yes, unless a part is selected.",
     "tags.NAME.robots": "Whether robots.txt is obeyed for its sources.",
     "tags.NAME.hints": "Whether the publisher's hints about its pace count for its sources.",
     "tags.NAME.interval": "Fixed time between two fetches of each of its sources.",

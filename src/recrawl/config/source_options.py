@@ -20,6 +20,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         ignore: CSS selectors of what does not count
         ignore_text: regular expressions of text that does not count
         ignore_noise: whether a page's own clock, "x minutes ago", nonces and counters of visits are left out
+        restless: whether text that has changed at nearly every visit, while the rest stood still, is left out
         robots: whether robots.txt is obeyed
         hints: whether the publisher's own words about its pace count
         interval: fixed time between fetches, seconds
@@ -34,6 +35,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
     ignore_noise: bool | None = None
+    restless: bool | None = None
     robots: bool | None = None
     hints: bool | None = None
     interval: float | None = None
@@ -58,6 +60,7 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
     ignore_noise: bool | None = None
+    restless: bool | None = None
     robots: bool | None = None
     hints: bool | None = None
     interval: str = ""

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from recrawl.crawl.reading.diffs import without_noise
 from recrawl.redaction import without_credentials
 from recrawl.store.records import Event, Item, Source, Version
 
@@ -58,8 +59,12 @@ def item_event(source: Source, item: Item, worth: float, now: float) -> Event:
 
 
 def change_event(source: Source, version: Version, worth: float, now: float) -> Event:
-    """A page changed: the diff of its text, and the digest of the new one. A page that changes back changes again."""
-    return _event("change", f"{_milliseconds(now)}", source, now, worth=worth, digest=version.digest, diff=version.diff)
+    """A page changed: the diff of its text without what is noise, and the digest of the new one.
+
+    A page that changes back changes again.
+    """
+    diff = without_noise(version.diff)
+    return _event("change", f"{_milliseconds(now)}", source, now, worth=worth, digest=version.digest, diff=diff)
 
 
 def source_event(source: Source, what: Happening, now: float) -> Event:

@@ -4,37 +4,44 @@ Digests tell, if they were made by the same rule. If not (its owner wants someth
 recrawl compares otherwise), this visit is a new baseline and no change; unless the text kept of the page, where it is
 of the same part and whole, tells after all. Lines that only came or only went may have been read otherwise: of a main
 text, a line that became another is what proves a change.
+
+Where digests differ, and all that differs is text that has proved restless (`reading.restless`), that is a new state of
+the page, but no change of it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from recrawl.crawl.reading.diffs import difference, tells_sizes
+from recrawl.crawl.reading import restless
+from recrawl.crawl.reading.diffs import Noise, difference, is_binary, tells_sizes
 from recrawl.crawl.reading.digests import has_the_view_of, relation
 from recrawl.crawl.reading.findings import Findings
+from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.pages import is_whole, says_the_same
 from recrawl.crawl.visits import Visit
 from recrawl.store.records import Version
 from recrawl.store.roles import Items
 
+RESTLESS_NOTE = "only text that changes at nearly every visit"
 _REPLACED = re.compile(r"^-.*\n\+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of a page: whether this is its first state, whether it changed, and why this is a new baseline, if it is one."""
+    """Of a page: whether this is its first state, whether it changed, and if neither, why this state is kept."""
 
     first: bool = False
     changed: bool = False
-    baseline: str = ""
+    note: str = ""
 
     @property
     def is_kept(self) -> bool:
         """Whether there is a new state of it."""
-        return self.first or self.changed or self.baseline != ""
+        return self.first or self.changed or self.note != ""
 
 
 def judged(visit: Visit, findings: Findings) -> Verdict:
@@ -43,11 +50,13 @@ def judged(visit: Visit, findings: Findings) -> Verdict:
     if not before:
         return Verdict(first=True)
     related = relation(before, findings.digest)
+    if visit.kept_text == "restless":
+        return Verdict(note=RESTLESS_NOTE)
     if related != "another rule" or visit.kept_text:
         return Verdict(changed=related == "differs" or visit.kept_text == "changed")
     if has_the_view_of(before, findings.digest):
-        return Verdict(baseline="now compared by the rules of a newer version")
-    return Verdict(baseline=f"now compared by {visit.intent.counts.words}")
+        return Verdict(note="now compared by the rules of a newer version")
+    return Verdict(note=f"now compared by {visit.intent.counts.words}")
 
 
 def compared_with_kept(store: Items, visit: Visit, findings: Findings) -> Visit:
@@ -57,11 +66,45 @@ def compared_with_kept(store: Items, visit: Visit, findings: Findings) -> Visit:
     if related == "same":
         return visit
     kept = next(iter(store.versions(visit.intent.source.id, limit=1)), None)
+    if related == "differs" and kept is not None and visit.intent.options.restless and _can_be_learned(kept, findings):
+        return _learned_from(store, kept, visit, findings)
     diff = difference(kept.text if kept else "", findings.text)
     told: Literal["", "same", "changed"] = ""
     if related == "another rule" and kept is not None and has_the_view_of(before, findings.digest):
         told = _told_by(kept, visit, findings, diff)
     return replace(visit, kept_text=told, diff=diff)
+
+
+def _can_be_learned(kept: Version, findings: Findings) -> bool:
+    return is_whole(kept.text) and is_whole(findings.text) and not is_binary(findings.text)
+
+
+def _learned_from(store: Items, kept: Version, visit: Visit, findings: Findings) -> Visit:
+    """With what is restless on the page, and whether anything else differs."""
+    source, before = visit.intent.source.id, visit.intent.progress
+    old, new = kept.text.split("\n"), findings.text.split("\n")
+    learned = restless.compared(
+        restless.unpacked(store.restless(source)),
+        old,
+        new,
+        visit=before.visits,
+        gap_s=visit.at - (before.last or visit.at),
+        masked_old=lambda lines: without_noise([*lines], (), kept.at)[0],
+        masked=lambda lines: without_noise([*lines], (), visit.at)[0],
+    )
+    rest = _without(old, learned.old), _without(new, learned.new)
+    noise = visit.intent.counts.ignore_noise
+    quiet = bool(learned.old or learned.new) and says_the_same(rest[0], kept.at, rest[1], visit.at, noise)
+    return replace(
+        visit,
+        kept_text="restless" if quiet else "",
+        diff=difference(kept.text, findings.text, noise=Noise(learned.old, learned.new)),
+        restless=restless.packed(learned.record),
+    )
+
+
+def _without(lines: Sequence[str], noise: frozenset[int]) -> str:
+    return "\n".join(line for number, line in enumerate(lines) if number not in noise)
 
 
 def _told_by(kept: Version, visit: Visit, findings: Findings, diff: str) -> Literal["", "same", "changed"]:

@@ -135,10 +135,9 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     progress.digest = findings.digest
     version, items, events, captured = None, [], [], 0.0
     if verdict.is_kept:
-        name, diff = name_of(findings.digest), visit.diff if changed else ""
-        version = Version(
-            source=source.id, at=visit.at, digest=name, text=findings.text, diff=diff, note=verdict.baseline
-        )
+        is_restless = visit.kept_text == "restless"
+        name, diff = name_of(findings.digest), visit.diff if changed or is_restless else ""
+        version = Version(source=source.id, at=visit.at, digest=name, text=findings.text, diff=diff, note=verdict.note)
     if changed and version is not None:
         captured = visit.intent.mean_worth(visit.at - (before.last or visit.at), visit.at, rules.ephemeral)
         progress.captured += captured
@@ -148,7 +147,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     crawl = visit.crawl(outcome, new=int(changed), captured=captured)
     found_out = VisitOutcome(
         kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed,
-        mentions=Mentions.of_page(findings.links),
+        mentions=Mentions.of_page(findings.links), restless=visit.restless,
     )  # fmt: skip
     return _completed(found_out, visit, rules, source)
 

@@ -117,7 +117,8 @@ class Visit:
         renamed: the ids of its items have proved worthless: `keys` are made of links (`reading.items`)
         diff: what changed on a page since the visit before
         kept_text: what the text kept of a page says where digests cannot be compared: it is the same, it changed; or
-            nothing
+            where they differ: only restless text did; or nothing
+        restless: what is known of the page's restless text now, as it is stored; None if nothing was learned
         taken: the address it has moved to is another source's already
         size: of the document in bytes
         alone: no other large document is read until this one is stored
@@ -132,7 +133,8 @@ class Visit:
     unseen: set[int] = field(default_factory=set)
     renamed: bool = False
     diff: str = ""
-    kept_text: Literal["", "same", "changed"] = ""
+    kept_text: Literal["", "same", "changed", "restless"] = ""
+    restless: bytes | None = None
     taken: bool = False
     size: int = 0
     alone: bool = False

@@ -228,7 +228,8 @@ class Item(msgspec.Struct, kw_only=True):
 class Version(msgspec.Struct, kw_only=True):
     """One state of a page: its text and a unified diff from the one before (empty for the first).
 
-    `note` says, of a state that is no change, why it was kept: what is compared was changed by the page's owner.
+    `note` says, of a state that is no change, why it was kept: what is compared was changed by the page's owner, or all
+    that differs changes at nearly every visit.
     """
 
     id: int = 0
@@ -411,6 +412,8 @@ class VisitUpdate(msgspec.Struct, kw_only=True):
     progress: Progress
     items: list[Item] = []
     version: Version | None = None
+    restless: bytes | None = None
+    """What is known now of text on its page that changes at nearly every visit; None: nothing was learned."""
     source: Source | None = None
     """The catalogue's line where the crawl changes it: kind detected, title, moved, retired, note."""
     children: list[Source] = []

@@ -164,6 +164,10 @@ class Items(Protocol):
         """Latest first."""
         ...
 
+    def restless(self, source: int) -> bytes | None:
+        """What is known of text on its page that changes at nearly every visit; None if nothing is."""
+        ...
+
     def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
         """What differed, by the id of each of these changes; those whose version was dropped are left out."""
         ...

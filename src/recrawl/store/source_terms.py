@@ -42,6 +42,7 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
     ignore_noise: bool = True
+    restless: bool = True
     robots: bool = True
     hints: bool = True
     interval: float | None = None
@@ -111,6 +112,7 @@ class Defaults:
                 digest=self.digest,
                 robots=self.robots,
                 ignore_noise=not source.select,
+                restless=not source.select,
                 index_delay=self.index_delay,
                 index_batch=self.index_batch,
             )
@@ -128,6 +130,7 @@ class Defaults:
             ignore=said("ignore") or (),
             ignore_text=said("ignore_text") or (),
             ignore_noise=not source.select if noise is None else noise,
+            restless=_unless_said(said("restless"), not source.select),
             robots=_unless_said(said("robots"), self.robots),
             hints=_unless_said(said("hints"), True),
             interval=own.interval or _time("interval", tagged),

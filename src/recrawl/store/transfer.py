@@ -44,6 +44,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "items": names(Item),
     "dropped": ("source", "key"),
     "versions": names(Version),
+    "restless": ("source", "record"),
     "clicks": names(Click),
     "signals": names(Signal),
     "subscriptions": names(Subscription),

@@ -318,7 +318,7 @@ def test_what_ends_the_commit_of_a_long_listing_is_kept_for_whoever_runs_it(stor
 def test_a_page_is_compared_with_what_it_was_off_the_loop(store: Noting, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
-    def difference(old: str, new: str) -> str:
+    def difference(old: str, new: str, noise: object = None) -> str:
         threads.append(threading.current_thread() is threading.main_thread())
         return f"{old} -> {new}"
 

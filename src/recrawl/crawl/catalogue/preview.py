@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import Protocol
 
 import msgspec
 
@@ -19,14 +20,17 @@ from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.fetching.robots import RobotsCache
 from recrawl.crawl.fetching.transport import Response
 from recrawl.crawl.hold_causes import Causes
+from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import is_binary
 from recrawl.crawl.reading.findings import Findings, FoundItem, Part, UnreadableError
+from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.reading.preview_parts import without_restless
 from recrawl.crawl.reading.readers import Document, Readers
 from recrawl.crawl.request_budget import NoBudget
 from recrawl.crawl.urls import origin
 from recrawl.store.records import Source
-from recrawl.store.roles import CrawlLog
+from recrawl.store.roles import CrawlLog, Items
 from recrawl.store.source_terms import Defaults
 
 LONGEST_S = 60.0
@@ -76,11 +80,15 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     remark: str = ""
 
 
-async def look_at(config: Config, source: Source, store: CrawlLog | None = None, clock: Clock | None = None) -> Preview:
+class Known(CrawlLog, Items, Protocol):
+    """What is known of hosts and of the page from crawls."""
+
+
+async def look_at(config: Config, source: Source, store: Known | None = None, clock: Clock | None = None) -> Preview:
     """Fetch a source once and say what is seen of it. Whatever goes wrong is told in the preview.
 
     Parameters
-        store: whose holds and copies of robots.txt count, if there is one
+        store: whose holds, copies of robots.txt, and restless text of the source count, if there is one
     """
     timer = clock or SystemClock()
     slots = HostSlots(config.politeness, timer.now(), Random(), Causes.of(config))
@@ -99,7 +107,10 @@ async def look_at(config: Config, source: Source, store: CrawlLog | None = None,
                 return seen
             counts = WhatCounts.of(source.select, options)
             document = _document(source, fetched.final_url, fetched.response, counts, timer.now())
-            return _read(seen, await readers.read(document), counts)
+            found = await readers.read(document)
+            if store is not None and source.id and options.restless:
+                found = _without_restless(found, store.restless(source.id), document.now)
+            return _read(seen, found, counts)
     except TimeoutError:
         return msgspec.structs.replace(seen, error=f"it took more than {LONGEST_S:g} s")
     except UnreadableError as error:
@@ -120,6 +131,13 @@ def _document(source: Source, url: str, response: Response, counts: WhatCounts, 
         counts=counts,
         marked=True,
     )
+
+
+def _without_restless(found: Findings, learned: bytes | None, now: float) -> Findings:
+    """With the lines marked of which its visits have shown that they change nearly every time."""
+    record = restless.unpacked(learned)
+    lines = restless.restless_lines(record, found.text.split("\n"), lambda lines: without_noise([*lines], (), now)[0])
+    return msgspec.structs.replace(found, parts=without_restless(found.parts, found.text, lines))
 
 
 def _fetched(seen: Preview, fetched: FetchResult, robots: RobotsCache, now: float) -> Preview:

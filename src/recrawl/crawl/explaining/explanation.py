@@ -23,6 +23,7 @@ from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
 from recrawl.crawl.explaining.list_words import AsList, NamedBy
 from recrawl.crawl.explaining.pace import arrivals_per_s, first_wait, pace_in_words, stated_pace
 from recrawl.crawl.explaining.ranking import UNPRICED, Rank
+from recrawl.crawl.explaining.restless_text import RestlessText
 from recrawl.crawl.own_holds import OwnHold, due_at, own_hold
 from recrawl.crawl.requested_crawls import is_asked
 from recrawl.kernels.credible_interval import lognormal_interval
@@ -126,6 +127,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         as_list: what it is as a list, if it names watched pages; `named_by` what lists say of it, if any names it
         why: all of it in one sentence
         hub: who tells of its changes, in words; empty for nobody
+        restless: text of a page that is left out because it changes at nearly every visit
     """
 
     id: int
@@ -168,6 +170,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     named_by: NamedBy | None = None
     crawls: list[Crawl] = []
     hub: str = ""
+    restless: list[RestlessText] = []
 
 
 def explain(

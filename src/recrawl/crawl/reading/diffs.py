@@ -4,6 +4,8 @@ Long lines are broken into sentences, and these at spaces, so that one changed w
 paragraph. What both texts begin and end with is set aside; on the rest `difflib` works, in a time that grows with its
 square. Past `MOST_LINES` the diff becomes coarse: lines that are only in the old text, then lines that are only in the
 new one.
+
+Changes of what is noise (`restless`) stand in hunks of their own, which say so behind their `@@`.
 """
 
 from __future__ import annotations
@@ -11,20 +13,34 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 MOST_LINES = 600
 """Lines on either side, past which the diff is coarse: so many take 0.02 s at worst, 1500 would take 0.13 s."""
 MOST_CHARACTERS = 20_000
 CONTEXT = 2
 WIDTH = 100
+RESTLESS = " restless"
+"""Behind the second `@@` of a hunk of noise."""
 _BINARY = re.compile(r"binary, ([0-9,]+) bytes")
 """What is kept of what is neither text nor markup (`pages.read_bytes`)."""
 _BINARY_CHANGE = re.compile(r"changed \(binary, [0-9,]+(?: → [0-9,]+)? bytes\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?;]) ")
 
 
-def unified(old: str, new: str, limit: int = MOST_CHARACTERS) -> str:
+class Noise(NamedTuple):
+    """The numbers of the lines of both texts that are noise."""
+
+    old: Collection[int] = ()
+    new: Collection[int] = ()
+
+
+NONE = Noise()
+
+
+def unified(old: str, new: str, limit: int = MOST_CHARACTERS, noise: Noise = NONE) -> str:
     """The diff without file names, at most `limit` characters long; empty if both say the same.
 
     >>> print(unified("a\\nb\\nc", "a\\nB\\nc"))
@@ -36,7 +52,7 @@ def unified(old: str, new: str, limit: int = MOST_CHARACTERS) -> str:
     """
     if old == new:
         return ""
-    before, after = _wrapped(old), _wrapped(new)
+    before, after = _wrapped(old, noise.old), _wrapped(new, noise.new)
     start, end = _shared_ends(before, after)
     lead = max(start - CONTEXT, 0)
     trail = max(end - CONTEXT, 0)
@@ -54,7 +70,28 @@ def added_lines(diff: str) -> str:
     """
     if tells_sizes(diff):
         return diff
-    return "\n".join(line[1:] for line in diff.split("\n") if line.startswith("+"))
+    return "\n".join(line[1:] for line in without_noise(diff).split("\n") if line.startswith("+"))
+
+
+def without_noise(diff: str) -> str:
+    """A diff without the hunks of what is noise.
+
+    >>> without_noise("@@ -1,1 +1,1 @@ restless\\n-1 view\\n+2 views\\n@@ -9,1 +9,1 @@\\n-old\\n+new")
+    '@@ -9,1 +9,1 @@\\n-old\\n+new'
+    """
+    if RESTLESS not in diff:
+        return diff
+    kept, noisy = [], False
+    for line in diff.split("\n"):
+        noisy = is_noisy(line) if line.startswith("@@") else noisy
+        if not noisy:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def is_noisy(head: str) -> bool:
+    """Whether the first line of a hunk says that it is noise."""
+    return head.endswith(f"@@{RESTLESS}")
 
 
 def is_binary(text: str) -> bool:
@@ -67,7 +104,7 @@ def tells_sizes(diff: str) -> bool:
     return _BINARY_CHANGE.fullmatch(diff) is not None
 
 
-def difference(old: str, new: str) -> str:
+def difference(old: str, new: str, noise: Noise = NONE) -> str:
     """Of a page that changed: the diff of its text, or in a line what changed instead; never empty.
 
     >>> difference("binary, 12,345 bytes", "binary, 12,400 bytes"), difference("binary, 312 bytes", "binary, 312 bytes")
@@ -75,55 +112,114 @@ def difference(old: str, new: str) -> str:
     """
     before, after = _BINARY.fullmatch(old), _BINARY.fullmatch(new)
     if after is None or (old and before is None):
-        return unified(old, new) or "@@ changed, but not in the text that is kept of it @@"
+        return unified(old, new, noise=noise) or "@@ changed, but not in the text that is kept of it @@"
     sizes = after[1] if before is None or before[1] == after[1] else f"{before[1]} → {after[1]}"
     return f"changed (binary, {sizes} bytes)"
 
 
-def _fine(old: list[str], new: list[str], offset: int) -> Iterator[str]:
-    matcher = difflib.SequenceMatcher(None, old, new)
-    for group in matcher.get_grouped_opcodes(CONTEXT):
-        first, last = group[0], group[-1]
-        yield (f"@@ -{first[1] + offset + 1},{last[2] - first[1]} +{first[3] + offset + 1},{last[4] - first[3]} @@")
-        for tag, old_start, old_end, new_start, new_end in group:
-            if tag == "equal":
-                yield from (" " + line for line in old[old_start:old_end])
-                continue
-            yield from ("-" + line for line in old[old_start:old_end])
-            yield from ("+" + line for line in new[new_start:new_end])
+class _Line(NamedTuple):
+    """A line as it is shown, and whether it is noise."""
+
+    text: str
+    noise: bool = False
 
 
-def _coarse(old: list[str], new: list[str]) -> Iterator[str]:
-    yield "@@ lines gone, then lines come @@"
-    yield from ("-" + line for line in _only(old, new))
-    yield from ("+" + line for line in _only(new, old))
+class _Entry(NamedTuple):
+    """A line of the diff: its sign, and how many lines of either text stand before it."""
+
+    sign: str
+    line: _Line
+    old: int
+    new: int
 
 
-def _only(lines: list[str], others: list[str]) -> Iterator[str]:
-    left = Counter(others)
+def _fine(old: list[_Line], new: list[_Line], offset: int) -> Iterator[str]:
+    for hunk in _hunks([*_entries(old, new)]):
+        first = hunk[0]
+        gone, come = sum(each.sign != "+" for each in hunk), sum(each.sign != "-" for each in hunk)
+        kind = RESTLESS if any(each.sign != " " and each.line.noise for each in hunk) else ""
+        yield f"@@ -{first.old + offset + 1},{gone} +{first.new + offset + 1},{come} @@{kind}"
+        yield from (each.sign + each.line.text for each in hunk)
+
+
+def _entries(old: list[_Line], new: list[_Line]) -> Iterator[_Entry]:
+    """All lines of both; where noise lies beside other changes, these come first."""
+    matcher = difflib.SequenceMatcher(None, [line.text for line in old], [line.text for line in new])
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            places = zip(range(old_start, old_end), range(new_start, new_end), strict=True)
+            yield from (_Entry(" ", old[place], place, other) for place, other in places)
+            continue
+        went, came = old[old_start:old_end], new[new_start:new_end]
+        before, after = old_start, new_start
+        for noise in (False, True):
+            for line in (each for each in went if each.noise == noise):
+                yield _Entry("-", line, before, after)
+                before += 1
+            for line in (each for each in came if each.noise == noise):
+                yield _Entry("+", line, before, after)
+                after += 1
+
+
+def _hunks(entries: list[_Entry]) -> Iterator[list[_Entry]]:
+    """Changes of one kind with what stands around them."""
+    start = end = -1
+    for number, entry in enumerate(entries):
+        if entry.sign == " ":
+            continue
+        if start >= 0 and (number - end > 2 * CONTEXT + 1 or entry.line.noise != entries[end].line.noise):
+            yield _with_context(entries, start, end, number)
+            start = -1
+        start, end = number if start < 0 else start, number
+    if start >= 0:
+        yield _with_context(entries, start, end, len(entries))
+
+
+def _with_context(entries: list[_Entry], start: int, end: int, following: int) -> list[_Entry]:
+    """Without other changes: the next one begins at `following`, and the last one ended before what is equal."""
+    lead = start
+    while lead > max(start - CONTEXT, 0) and entries[lead - 1].sign == " ":
+        lead -= 1
+    return entries[lead : min(end + CONTEXT + 1, following)]
+
+
+def _coarse(old: list[_Line], new: list[_Line]) -> Iterator[str]:
+    real = [line for line in old if not line.noise], [line for line in new if not line.noise]
+    gone, come = ([*_only(one, others)] for one, others in (real, real[::-1]))
+    if gone or come:
+        yield "@@ lines gone, then lines come @@"
+    else:
+        yield f"@@ lines gone, then lines come @@{RESTLESS}"
+        gone, come = [*_only(old, new)], [*_only(new, old)]
+    yield from chain((f"-{line}" for line in gone), (f"+{line}" for line in come))
+
+
+def _only(lines: Sequence[_Line], others: Sequence[_Line]) -> Iterator[str]:
+    left = Counter(line.text for line in others)
     for line in lines:
-        if left[line] > 0:
-            left[line] -= 1
+        if left[line.text] > 0:
+            left[line.text] -= 1
         else:
-            yield line
+            yield line.text
 
 
-def _shared_ends(old: list[str], new: list[str]) -> tuple[int, int]:
+def _shared_ends(old: list[_Line], new: list[_Line]) -> tuple[int, int]:
     """How many lines both begin with, and how many of the rest both end with."""
     shortest = min(len(old), len(new))
-    start = next((k for k in range(shortest) if old[k] != new[k]), shortest)
-    end = next((k for k in range(shortest - start) if old[-1 - k] != new[-1 - k]), shortest - start)
+    start = next((k for k in range(shortest) if old[k].text != new[k].text), shortest)
+    end = next((k for k in range(shortest - start) if old[-1 - k].text != new[-1 - k].text), shortest - start)
     return start, end
 
 
-def _wrapped(text: str) -> list[str]:
-    lines: list[str] = []
-    for line in text.split("\n"):
+def _wrapped(text: str, noise: Collection[int]) -> list[_Line]:
+    lines: list[_Line] = []
+    for number, line in enumerate(text.split("\n")):
+        is_noise = number in noise
         if len(line) <= WIDTH:
-            lines.append(line)
+            lines.append(_Line(line, is_noise))
         else:
-            for sentence in _SENTENCE_END.split(line):
-                lines.extend(_broken(sentence))
+            pieces = (piece for sentence in _SENTENCE_END.split(line) for piece in _broken(sentence))
+            lines.extend(_Line(piece, is_noise) for piece in pieces)
     return lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import groupby
 
 from recrawl.crawl.reading.findings import Part
@@ -14,6 +14,7 @@ from recrawl.crawl.reading.page_selection import WhatCounts, compiled
 MOST_CHARACTERS = 200_000
 """That are shown."""
 CLOCK = "clock, if it moves with the time of the visit"
+RESTLESS = "it changes at nearly every visit"
 REASONS = {"age": "age", "token": "random token", "count": "counter of visits", "clock": CLOCK}
 _MARKS = re.compile(f"({LEFT_OUT}[^{MARK}]*{MARK}|{LEFT_OUT_END})")
 
@@ -31,6 +32,26 @@ def parts_of(text: Text, counts: WhatCounts, now: float) -> tuple[tuple[Part, ..
     if counts.ignore_noise:
         _leave_out_noise(lines, text.firm, now)
     return tuple(line.parts() for line in lines if line.text.strip())
+
+
+def without_restless(
+    lines: Sequence[tuple[Part, ...]], text: str, restless: Container[int]
+) -> tuple[tuple[Part, ...], ...]:
+    """Lines of a page with those marked that have proved restless.
+
+    Parameters
+        text: of the page, as it is compared
+        restless: the numbers of its lines that are
+    """
+    counted, number, marked = text.split("\n"), 0, []
+    for line in lines:
+        said = "".join(part.text for part in line if not part.why or part.why in REASONS.values())
+        if number < len(counted) and " ".join(said.split()) == counted[number]:
+            if number in restless:
+                line = tuple(Part(part.text, part.why or RESTLESS) for part in line)
+            number += 1
+        marked.append(line)
+    return tuple(marked)
 
 
 def left_out_for(line: Sequence[Part]) -> str:

@@ -27,6 +27,7 @@ _TABLES = (
     "subscriptions",
     "crawls",
     "versions",
+    "restless",
     "events",
     "prices",
     "removed",
@@ -35,7 +36,7 @@ _TABLES = (
     "outlets",
     "notes",
 )
-_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions")
+_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions", "restless")
 _COMPLAINTS = 100
 _LARGEST = 2**62
 # Ranges in a row that cannot be read, after which the rest of a table is given up: where its root or its last page is

@@ -82,6 +82,7 @@ class SourceTerms(Record):
     ignore: Several | None = None
     ignore_text: Several | None = None
     ignore_noise: bool | None = None
+    restless: bool | None = None
     robots: bool | None = None
     hints: bool | None = None
     interval: Span | None = None
@@ -290,6 +291,16 @@ class NamedByOut(Record):
     words: str
 
 
+class RestlessOut(Record):
+    """Text of a page of which no notice is taken, because it changes at nearly every visit: what it said last."""
+
+    text: str
+    share: float | None
+    changes: int
+    soonest: float | None
+    words: str
+
+
 class ExplanationOut(Record):
     """Why a source is fetched when it is."""
 
@@ -321,6 +332,7 @@ class ExplanationOut(Record):
     reasons: dict[str, float | None]
     as_list: AsListOut | None = None
     named_by: NamedByOut | None = None
+    restless: list[RestlessOut] = []
 
     @classmethod
     def of(cls, found: Explanation, clicks: int) -> Self:
@@ -329,7 +341,8 @@ class ExplanationOut(Record):
         reasons = {name: finite(number) for name, number in found.reasons.items()}
         itself = None if found.as_list is None else AsListOut.from_records(found.as_list)
         by = None if found.named_by is None else NamedByOut.from_records(found.named_by)
-        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons, as_list=itself, named_by=by)
+        more = {"as_list": itself, "named_by": by, "restless": [RestlessOut.from_records(r) for r in found.restless]}
+        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons, **more)
 
 
 class ProspectOut(Record):

@@ -1,0 +1,367 @@
+"""Text that changes at nearly every visit while the rest of its page stands still: learned, and forgotten again.
+
+An advertisement, "876 comments", "others also read": such text says nothing when it changes. Which text that is, only
+its own history tells, region by region.
+
+*Regions.* A line is *steady* unless it came lately. Steady lines that occur once, in the order of both texts, are
+*anchors*; what stands between two neighbouring anchors is a region, known again by them, wherever on the page it is.
+Where one of the two went, the other is enough, and the region gets the new one.
+
+*Learning.* A comparison of two visits changes a region if at least half of its lines went, or all came in another
+order: a list that grows at one end is news, not noise. Of comparisons and changes a count is kept that forgets
+(`MEMORY` a comparison), and how often it changed in all. A region is restless after `LEAST` changes, at a share of
+`RESTLESS` or more of comparisons; and until that share falls below `RESTS`. Visits without any change count, though
+nothing is looked at or stored for them: the number of the visit tells how many there were.
+
+*What still counts in a restless region*: a steady line that goes; more lines than it ever had; in a region of one line,
+another word where its first or last words have always been the same. And where restless regions are more than half of
+a page, nothing of it is restless: then it is what the page is about.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from hashlib import blake2b
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import msgspec
+
+LEAST, RESTLESS, RESTS = 4, 0.8, 0.5
+MEMORY = 0.8
+"""What a comparison still counts after another one: about the last five tell."""
+STEADY_AFTER = 3
+"""Comparisons for which a line has stood that is steady."""
+MOST_LINES = 5000
+"""Of a text; of longer ones nothing is learned."""
+MOST_REGIONS, MOST_YOUNG, UNSEEN = 64, 1000, 50
+"""Regions and lines that are remembered of a page, and visits without a change after which a region is forgotten."""
+SHOWN = 120
+_UNKNOWN = -1
+Masking = Callable[[Sequence[str]], Sequence[str]]
+
+
+class Region(msgspec.Struct, array_like=True, omit_defaults=True):
+    """What is known of the text between two anchors.
+
+    Parameters
+        before, after: fingerprints of the anchors; 0 for the beginning and the end of the page
+        shown: what it said last, shortened
+        seen, moved: comparisons and changes, as far as they are not forgotten
+        changes: how often it changed since it last rested
+        changed: the number of the visit that found it changed last
+        restless: whether changes of it are noise
+        most: lines it had at most
+        lead, trail: how many of its first and last words have always been the same, if it is one line
+        broken: whether these were others at its last change
+        soonest_s: the shortest time in which it changed, seconds
+    """
+
+    before: int
+    after: int
+    shown: str = ""
+    seen: float = 0.0
+    moved: float = 0.0
+    changes: int = 0
+    changed: int = 0
+    restless: bool = False
+    most: int = 0
+    lead: int = _UNKNOWN
+    trail: int = _UNKNOWN
+    broken: bool = False
+    soonest_s: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Of comparisons that found it changed."""
+        return self.moved / self.seen if self.seen else 0.0
+
+    def pass_by(self, comparisons: int) -> None:
+        """It stood still so often."""
+        if not comparisons:
+            return
+        kept = MEMORY**comparisons
+        self.moved *= kept
+        self.seen = self.seen * kept + (1.0 - kept) / (1.0 - MEMORY)
+        if self.share < RESTS:
+            self.restless, self.changes = False, 0
+
+    def note_change(self, visit: int, gap_s: float) -> None:
+        """A comparison found it changed."""
+        self.moved, self.seen = self.moved * MEMORY + 1.0, self.seen * MEMORY + 1.0
+        self.changes, self.changed = self.changes + 1, visit
+        self.soonest_s = min(self.soonest_s or gap_s, gap_s)
+        if self.share < RESTS:
+            self.changes = 1
+        if self.changes >= LEAST and self.share >= RESTLESS:
+            self.restless = True
+
+
+class Record(msgspec.Struct, array_like=True):
+    """What is known of a page, as it is stored.
+
+    Parameters
+        visits: the number of the visit it was written at
+        regions: those that changed
+        young: the visits at which lines came that are not steady yet, by fingerprint
+    """
+
+    visits: int = 0
+    regions: list[Region] = []
+    young: dict[int, int] = {}
+
+    @property
+    def restless(self) -> list[Region]:
+        """Those of which changes are noise."""
+        return [region for region in self.regions if region.restless]
+
+
+class Learned(NamedTuple):
+    """What a comparison taught: the record as it is now, and the numbers of the lines of both texts that are noise."""
+
+    record: Record
+    old: frozenset[int]
+    new: frozenset[int]
+
+
+_encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Record)
+
+
+def packed(record: Record) -> bytes:
+    """As it is stored."""
+    return _encoder.encode(record)
+
+
+def unpacked(stored: bytes | None) -> Record:
+    """As it was stored; an empty one if there is none, or of another version."""
+    if not stored:
+        return Record()
+    try:
+        return _decoder.decode(stored)
+    except msgspec.MsgspecError:
+        return Record()
+
+
+def compared(
+    record: Record,
+    old: Sequence[str],
+    new: Sequence[str],
+    *,
+    visit: int,
+    gap_s: float,
+    masked: Masking = list,
+    masked_old: Masking | None = None,
+) -> Learned:
+    """What two texts that differ teach of a page.
+
+    Parameters
+        record: of the visits before; it is not changed
+        old, new: the lines of the last visit and of this one
+        visit: the number of this one; 1 is the one after the first
+        gap_s: between the two, seconds
+        masked, masked_old: lines of each with placeholders for what certainly is noise
+    """
+    if max(len(old), len(new)) > MOST_LINES:
+        return Learned(record, frozenset(), frozenset())
+    record = unpacked(packed(record))
+    before, now = _Lines(old, (masked_old or masked)(old)), _Lines(new, masked(new))
+    book = _Book(record, visit, gap_s)
+    slots = [*_slots(before, now, record.young)]
+    quiet = [slot for slot in slots if book.judge(slot, before, now)]
+    book.close(now)
+    if not _is_minor(quiet, old, new):
+        quiet = []
+    of_old = frozenset(number for slot in quiet for number in range(*slot.old))
+    return Learned(record, of_old, frozenset(number for slot in quiet for number in range(*slot.new)))
+
+
+def restless_lines(record: Record, lines: Sequence[str], masked: Masking = list) -> dict[int, Region]:
+    """Which lines of a text stand in restless regions, by their numbers."""
+    if not record.restless or len(lines) > MOST_LINES:
+        return {}
+    return _inside(record.restless, _Lines(lines, masked(lines)))
+
+
+class _Lines:
+    """A text by the fingerprints of its lines."""
+
+    def __init__(self, lines: Sequence[str], masked: Sequence[str]) -> None:
+        self.lines = lines
+        self.marks = [_mark(line) for line in masked]
+        self.all = Counter(self.marks)
+        self.unique = {mark: number for number, mark in enumerate(self.marks) if self.all[mark] == 1}
+
+
+class _Slot(NamedTuple):
+    """What stands between two neighbouring anchors: in each text from a line up to, without, another."""
+
+    before: int
+    after: int
+    old: tuple[int, int]
+    new: tuple[int, int]
+
+
+class _Book:
+    """Keeps the record of one page while two texts are compared."""
+
+    def __init__(self, record: Record, visit: int, gap_s: float) -> None:
+        self._record, self._visit, self._gap_s = record, visit, gap_s
+        # Since the record was written, and before there was one, the page stood still.
+        for region in record.regions:
+            region.pass_by(max(visit - record.visits - 1, 0))
+        self._met: set[int] = set()
+        self._fresh: list[Region] = []
+        self._came: dict[int, int] = {}
+
+    def judge(self, slot: _Slot, old: _Lines, new: _Lines) -> bool:
+        """Note what became of a slot that differs; whether that is noise."""
+        went, came = old.marks[slice(*slot.old)], new.marks[slice(*slot.new)]
+        survived = Counter(went) & Counter(came)
+        shuffled = len(went) == len(came) == survived.total()
+        self._came.update(dict.fromkeys(came if shuffled else Counter(came) - survived, self._visit))
+        churned = bool(went) and (shuffled or 2 * survived.total() <= len(went))
+        region = self._region(slot)
+        if region is None:
+            if churned:
+                earlier = MEMORY ** max(self._visit - 1, 0)
+                region = Region(slot.before, slot.after, seen=(1.0 - earlier) / (1.0 - MEMORY))
+                self._fresh.append(region)
+                self._note(region, slot, old, new)
+            return False
+        region.before, region.after = slot.before, slot.after
+        steady_went = any(mark not in self._record.young and mark not in new.all for mark in went)
+        noise = region.restless and len(came) <= region.most and not steady_went
+        if churned:
+            return self._note(region, slot, old, new) and noise
+        return noise
+
+    def _note(self, region: Region, slot: _Slot, old: _Lines, new: _Lines) -> bool:
+        """A region changed; whether what always stood in its line still does."""
+        went, came = old.lines[slice(*slot.old)], new.lines[slice(*slot.new)]
+        framed = _keeps_its_frame(region, went, came)
+        region.most = max(region.most, len(came), len(went))
+        region.shown = _shortened(came or went)
+        if id(region) not in self._met:
+            region.note_change(self._visit, self._gap_s)
+        self._met.add(id(region))
+        return framed
+
+    def close(self, new: _Lines) -> None:
+        """The comparison is over: who stood still, which lines are steady by now, what is forgotten."""
+        record, visit = self._record, self._visit
+        for region in record.regions:
+            if id(region) not in self._met:
+                region.pass_by(1)
+        kept = [each for each in (*record.regions, *self._fresh) if visit - each.changed < UNSEEN]
+        record.regions = sorted(kept, key=lambda each: (each.restless, each.changed))[-MOST_REGIONS:]
+        noisy = {new.marks[number] for number in _inside(record.restless, new)}
+        known = record.young | self._came
+        young = ((mark, known[mark]) for mark in new.marks if mark in known)
+        left = [each for each in young if each[0] in noisy or visit - each[1] < STEADY_AFTER]
+        record.young, record.visits = dict(left[-MOST_YOUNG:]), visit
+
+    def _region(self, slot: _Slot) -> Region | None:
+        """The one that is known by both anchors, or else the most restless that is known by one."""
+        regions = self._record.regions
+        both = [each for each in regions if each.before == slot.before and each.after == slot.after]
+        one = [each for each in regions if each.before == slot.before or each.after == slot.after]
+        return max(both or one, key=lambda each: (each.restless, each.share, each.changed), default=None)
+
+
+def _slots(old: _Lines, new: _Lines, young: Collection[int]) -> Iterator[_Slot]:
+    """Where the texts differ, between neighbouring anchors."""
+    anchors = [(-1, -1), *_anchors(old, new, young), (len(old.marks), len(new.marks))]
+    for (old_before, new_before), (old_after, new_after) in pairwise(anchors):
+        if old.marks[old_before + 1 : old_after] != new.marks[new_before + 1 : new_after]:
+            before = new.marks[new_before] if new_before >= 0 else 0
+            after = new.marks[new_after] if new_after < len(new.marks) else 0
+            yield _Slot(before, after, (old_before + 1, old_after), (new_before + 1, new_after))
+
+
+def _anchors(old: _Lines, new: _Lines, young: Collection[int]) -> list[tuple[int, int]]:
+    """Where steady lines stand in both texts, in the order of both: the longest such sequence.
+
+    Without those over which another one moved: of lines in another order, nobody can say which of them moved.
+    """
+    shared = [
+        (place, new.unique[mark])
+        for mark, place in old.unique.items()
+        if mark in new.unique and mark not in young
+    ]  # fmt: skip
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(shared):
+        length = bisect_left(ends, place)
+        ends[length : length + 1] = [place]
+        last[length : length + 1] = [number]
+        before.append(last[length - 1] if length else -1)
+    found = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        found.append(shared[number])
+        number = before[number]
+    return _not_crossed(found[::-1], set(shared))
+
+
+def _not_crossed(anchors: list[tuple[int, int]], shared: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    before, after = [place for place, _ in anchors], [place for _, place in anchors]
+    turns = [0] * (len(anchors) + 1)
+    for place, later in shared.difference(anchors):
+        start, end = sorted((bisect_left(before, place), bisect_left(after, later)))
+        turns[start] += 1
+        turns[end] -= 1
+    return [anchor for anchor, crossed in zip(anchors, accumulate(turns), strict=False) if not crossed]
+
+
+def _inside(regions: Sequence[Region], text: _Lines) -> dict[int, Region]:
+    """The numbers of lines that stand in regions of which both anchors are there."""
+    found: dict[int, Region] = {}
+    for region in regions:
+        start = text.unique.get(region.before, None) if region.before else -1
+        end = text.unique.get(region.after, None) if region.after else len(text.marks)
+        if start is not None and end is not None:
+            found.update(dict.fromkeys(range(start + 1, end), region))
+    return found
+
+
+def _keeps_its_frame(region: Region, went: Sequence[str], came: Sequence[str]) -> bool:
+    """Whether the words still stand with which a line has always begun and ended; what always stood is noted."""
+    if len(went) != 1 or len(came) != 1:
+        return True
+    lead, trail = _frame(went[0], came[0])
+    if region.lead == _UNKNOWN:
+        region.lead, region.trail = lead, trail
+        return True
+    holds = lead >= region.lead and trail >= region.trail
+    if not region.restless or (region.broken and not holds):
+        region.lead, region.trail = min(region.lead, lead), min(region.trail, trail)
+    region.broken = not holds
+    return holds
+
+
+def _frame(old: str, new: str) -> tuple[int, int]:
+    """How many words both lines begin with, and how many of the others both end with."""
+    before, after = old.split(), new.split()
+    shortest = min(len(before), len(after))
+    lead = next((k for k in range(shortest) if before[k] != after[k]), shortest)
+    trail = next((k for k in range(shortest - lead) if before[-1 - k] != after[-1 - k]), shortest - lead)
+    return lead, trail
+
+
+def _is_minor(slots: Sequence[_Slot], old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether no more than half of either text stands in these."""
+    sizes = ((sum(map(len, old[slice(*slot.old)])), sum(map(len, new[slice(*slot.new)]))) for slot in slots)
+    of_old, of_new = map(sum, zip((0, 0), *sizes, strict=True))
+    return 2 * of_old <= sum(map(len, old)) and 2 * of_new <= sum(map(len, new))
+
+
+def _shortened(lines: Sequence[str]) -> str:
+    said = " / ".join(lines)
+    return said if len(said) <= SHOWN else said[: SHOWN - 1] + "…"
+
+
+def _mark(line: str) -> int:
+    return int.from_bytes(blake2b(line.encode("utf-8", "replace"), digest_size=7).digest(), "big") or 1
