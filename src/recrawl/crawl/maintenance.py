@@ -186,6 +186,6 @@ class Maintenance:
             if keep is None:
                 continue
             try:
-                await self._store_writer.ask(lambda store: store.vacuum(keep, self._clock.now()))
+                await self._store_writer.ask_beside(lambda store, stop: store.vacuum(keep, self._clock.now(), stop))
             except StoreError as error:
                 self._log.warning("what is past its time could not be dropped", reason=str(error))

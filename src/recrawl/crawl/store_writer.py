@@ -7,6 +7,7 @@ and nothing that was found is dropped.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -45,6 +46,14 @@ class StoreWriter:
     async def ask(self, work: Callable[[Store], Answer]) -> Answer:
         """Do it once."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
+
+    async def ask_beside(self, work: Callable[[Store, Callable[[], bool]], Answer]) -> Answer:
+        """Do something long while others write: it is told when to stop."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(work, self._store, stop.is_set)
+        finally:
+            stop.set()
 
     async def commit(self, batch: Batch) -> None:
         """Write a batch, whatever it takes."""

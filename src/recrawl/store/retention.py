@@ -1,4 +1,6 @@
-"""Dropping what is past its time, a few thousand rows per transaction, so that a running crawler is not kept waiting.
+"""Dropping what is past its time in short steps, so that a running crawler is not kept waiting.
+
+What is to be dropped is looked for in a reader's view; a step that writes drops a number of rows and ends.
 
 An item that its source still lists when retention drops it leaves its key behind (table `dropped`): its content is gone
 when its age says so and the space is given back, and yet it is not found anew on the next visit. A key stays as long as
@@ -12,11 +14,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from recrawl.store.records import Keep, Vacuumed, keys_in
+from recrawl.store.records import Keep, Vacuumed, keys_in, packed
 from recrawl.store.rows import Row
 
 _NOT_LATEST = "at < (SELECT max(at) FROM versions AS later WHERE later.source = versions.source)"
@@ -24,9 +26,11 @@ _AGED = {
     "items": "SELECT id FROM items WHERE first_seen < $1 ORDER BY first_seen, id LIMIT $2",
     "crawls": "SELECT id FROM crawls WHERE at < $1 ORDER BY at, id LIMIT $2",
     "prices": "SELECT id FROM prices WHERE at < $1 ORDER BY at, id LIMIT $2",
-    "versions": f"SELECT id FROM versions WHERE at < $1 AND {_NOT_LATEST} ORDER BY at LIMIT $2",
+    "versions": f"SELECT id FROM versions WHERE at < $1 AND {_NOT_LATEST} ORDER BY at, id LIMIT $2",
     "events": "SELECT seq FROM events WHERE at < $1 ORDER BY seq LIMIT $2",
 }
+_TIMES = {"items": "first_seen"}
+"""What rows are dropped by, where it is not called `at`."""
 _SURPLUS = """
 SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source ORDER BY at DESC, id DESC) AS place FROM versions) AS
 numbered WHERE place > $1
@@ -36,10 +40,23 @@ SELECT seq FROM events WHERE seq <= (SELECT coalesce(min(seq), 92233720368547758
 """
 BY_SIZE = ("items", "crawls", "versions")
 """Tables that are cut where the store is too large."""
+_READ = 20_000
+"""Rows looked for at a time."""
+_FEW_KEYS = 50
 _LISTINGS = 100
 """Read at a time: one may have fifty thousand keys."""
-# Robots files, holds and signals without a proof are of use for days at most.
+_STALE = {"holds": "until < $1", "robots": "fetched < $1", "signals": "proof > '' AND came < $1"}
 _STALE_S = 30 * 86400.0
+"""Robots files, holds and signals without a proof are of use for days at most."""
+
+
+def never() -> bool:
+    """Nobody wants it to stop."""
+    return False
+
+
+class StoppedError(Exception):
+    """Somebody wants it to stop: what was dropped stays dropped."""
 
 
 class Statements(Protocol):
@@ -58,60 +75,84 @@ class SqlRetention(ABC):
     """Retention in one database. The oldest go first; where the size is bounded, a share at a time until it fits.
 
     Parameters
-        chunk: rows per transaction
+        stop: asked before every step whether to leave it at that
         step, room: the part dropped at once of what is too much for so much of the bound
         numbers: the numbers in the first value of a statement, as rows with a `value`
     """
 
-    chunk: int
     step: float
     room: float
     numbers: str
 
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+
     def vacuum(self, keep: Keep, now: float) -> Vacuumed:
         """By age, then by number, then by size; then give the space back."""
         gone = Vacuumed(before=self._begin())
+        try:
+            self._vacuum(keep, now, gone)
+        except StoppedError:
+            gone.after = self._size()
+        return gone
+
+    def _vacuum(self, keep: Keep, now: float, gone: Vacuumed) -> None:
         ages = (("items", keep.items), ("crawls", keep.crawls), ("prices", keep.prices), ("events", keep.items))
         for table, age in ages:
-            self._drop_all(gone, table, _AGED[table], now - age)
+            self._drop_aged(gone, table, now - age)
         self._drop_surplus_versions(gone, max(keep.versions, 1))
-        self._drop_all(gone, "events", _DELIVERED)
-        with self._transaction() as connection:
-            connection.run("DELETE FROM holds WHERE until < $1", now - _STALE_S)
-            connection.run("DELETE FROM robots WHERE fetched < $1", now - _STALE_S)
-            connection.run("DELETE FROM signals WHERE proof > '' AND came < $1", now - _STALE_S)
+        self._drop_delivered(gone)
+        for table, condition in _STALE.items():
+            self._drop_stale(table, condition, now - _STALE_S)
         self._forget_keys_no_longer_listed()
         self._let_go(full=False)
         if keep.size:
             self._fit(keep.size, gone)
         gone.after = self._give_back(gone)
-        return gone
 
-    def _drop_all(self, gone: Vacuumed, table: str, statement: str, *given: Any, most: int | None = None) -> None:
-        """What a statement finds, a chunk at a time, at most so many."""
-        dropped = 0
-        while most is None or dropped < most:
-            wanted = self.chunk if most is None else min(self.chunk, most - dropped)
-            with self._transaction() as connection:
-                ids = [row[0] for row in connection.fetch(statement, *given, wanted)]
-                self._drop(connection, gone, table, ids)
-            dropped += len(ids)
+    def _drop_aged(self, gone: Vacuumed, table: str, before: float, most: int | None = None) -> None:
+        """The oldest rows from before a time, at most so many."""
+        # A number can have gone to another row between the look and the step.
+        still = f" AND {_TIMES.get(table, 'at')} < $2"
+        left = most
+        while left is None or left > 0:
+            wanted = _READ if left is None else min(_READ, left)
+            ids = self._found(_AGED[table], before, wanted)
+            self._drop(gone, table, ids, still, before)
             if len(ids) < wanted:
                 break
+            left = None if left is None else left - len(ids)
 
     def _drop_surplus_versions(self, gone: Vacuumed, kept: int) -> None:
-        with self._transaction() as connection:
-            ids = [row[0] for row in connection.fetch(_SURPLUS, kept)]
-        for some in _parts(ids, self.chunk):
-            with self._transaction() as connection:
-                self._drop(connection, gone, "versions", some)
+        self._drop(gone, "versions", self._found(_SURPLUS, kept))
 
-    def _drop(self, connection: Statements, gone: Vacuumed, table: str, ids: list[int]) -> None:
-        if table == "items":
-            self._remember_listed(connection, ids)
+    def _drop_delivered(self, gone: Vacuumed) -> None:
+        while ids := self._found(_DELIVERED, _READ):
+            self._drop(gone, "events", ids)
+
+    def _found(self, statement: str, *given: Any) -> list[int]:
+        with self._view() as connection:
+            return [row[0] for row in connection.fetch(statement, *given)]
+
+    def _drop(self, gone: Vacuumed, table: str, ids: list[int], still: str = "", *given: float) -> None:
         column = "seq" if table == "events" else "id"
-        connection.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM {self.numbers})", ids)
-        setattr(gone, table, getattr(gone, table) + len(ids))
+        for some in self._portions(table, ids):
+            with self._step(table, len(some)) as connection:
+                if table == "items":
+                    self._remember_listed(connection, some)
+                among = f"{column} IN (SELECT value FROM {self.numbers})"
+                connection.run(f"DELETE FROM {table} WHERE {among}{still}", some, *given)
+            setattr(gone, table, getattr(gone, table) + len(some))
+
+    def _portions(self, table: str, ids: Sequence[int]) -> Iterator[list[int]]:
+        """What is dropped of a table in one step each."""
+        start = 0
+        while start < len(ids):
+            if self._stop():
+                raise StoppedError
+            end = start + self._at_once(table)
+            yield [*ids[start:end]]
+            start = end
 
     def _remember_listed(self, connection: Statements, ids: list[int]) -> None:
         rows = connection.fetch(f"SELECT source, key FROM items WHERE id IN (SELECT value FROM {self.numbers})", ids)
@@ -122,61 +163,90 @@ class SqlRetention(ABC):
                 connection.run(remember, kept, source)
 
     def _forget_keys_no_longer_listed(self) -> None:
-        with self._transaction() as connection:
-            sources = [row[0] for row in connection.fetch("SELECT DISTINCT source FROM dropped")]
         read = f"SELECT source, key FROM dropped WHERE source IN (SELECT value FROM {self.numbers})"
         forget = f"DELETE FROM dropped WHERE source = $2 AND key IN (SELECT value FROM {self.numbers})"
-        for some in _parts(sources, _LISTINGS):
-            with self._transaction() as connection:
+        for some in self._portions("dropped", self._found("SELECT DISTINCT source FROM dropped")):
+            with self._step("dropped", len(some)) as connection:
                 for source, keys, listed in self._listed(connection, connection.fetch(read, some)):
                     left = [key for key in keys if key not in listed]
                     if left:
                         connection.run(forget, left, source)
 
-    def _listed(self, connection: Statements, rows: list[Row]) -> Iterator[tuple[int, list[int], frozenset[int]]]:
-        """The keys of each source in (source, key), and those it lists."""
+    def _listed(self, connection: Statements, rows: list[Row]) -> Iterator[tuple[int, list[int], set[int]]]:
+        """The keys of each source in (source, key), and those of them that it lists."""
         keys: dict[int, list[int]] = defaultdict(list)
         for source, key in rows:
             keys[source].append(key)
         read = f"SELECT source, listing FROM progress WHERE source IN (SELECT value FROM {self.numbers})"
-        for some in _parts(list(keys), _LISTINGS):
-            for source, listing in connection.fetch(read, some):
-                yield source, keys[source], frozenset(keys_in(listing))
+        sources = list(keys)
+        for start in range(0, len(sources), _LISTINGS):
+            for source, listing in connection.fetch(read, sources[start : start + _LISTINGS]):
+                yield source, keys[source], listed_of(keys[source], listing)
 
     def _fit(self, size: int, gone: Vacuumed) -> None:
         """Drop the oldest share of items, crawls and versions, until what is left fits."""
-        while (used := self._used()) > size:
+        while (used := self._used(size)) > size:
             share = max(self.step * (1.0 - self.room * size / used), 0.01)
             before = gone.items + gone.crawls + gone.versions
             for table in BY_SIZE:
                 condition = f" WHERE {_NOT_LATEST}" if table == "versions" else ""
-                with self._transaction() as connection:
-                    rows = connection.fetch(f"SELECT count(*) FROM {table}{condition}")[0][0]
-                self._drop_all(gone, table, _AGED[table], float("inf"), most=-int(-rows * share // 1))
+                (rows,) = self._found(f"SELECT count(*) FROM {table}{condition}")
+                self._drop_aged(gone, table, float("inf"), most=-int(-rows * share // 1))
             if gone.items + gone.crawls + gone.versions == before:
                 return
             self._let_go(full=True)
 
     @abstractmethod
-    def _transaction(self) -> AbstractContextManager[Statements]:
-        """Committed at the end of the block."""
+    def _view(self) -> AbstractContextManager[Statements]:
+        """For looking, which keeps nobody from writing."""
+
+    @abstractmethod
+    def _step(self, table: str, rows: int) -> AbstractContextManager[Statements]:
+        """A transaction that drops so many rows of a table, committed at the end of the block."""
+
+    @abstractmethod
+    def _at_once(self, table: str) -> int:
+        """Rows of a table that are dropped in one step."""
+
+    @abstractmethod
+    def _drop_stale(self, table: str, condition: str, before: float) -> None:
+        """Rows that are of no use any more and that nobody counts."""
 
     @abstractmethod
     def _begin(self) -> int:
         """Make room to work in; the size of the store in bytes."""
 
     @abstractmethod
+    def _size(self) -> int:
+        """Of the store, in bytes."""
+
+    @abstractmethod
     def _let_go(self, full: bool) -> None:
         """Rows were dropped; `full`: because of the size, which should show it."""
 
     @abstractmethod
-    def _used(self) -> int:
-        """Bytes in use, once what was dropped is let go of."""
+    def _used(self, size: int) -> int:
+        """Bytes in use, exactly where they are more than `size`: once what was dropped is let go of."""
 
     @abstractmethod
     def _give_back(self, gone: Vacuumed) -> int:
         """Empty space leaves the store; the size it has then."""
 
 
-def _parts(ids: list[int], size: int) -> Iterator[list[int]]:
-    return (ids[start : start + size] for start in range(0, len(ids), size))
+def listed_of(keys: Iterable[int], listing: bytes) -> set[int]:
+    """Those of some keys that are in a listing.
+
+    >>> listed_of([3, 7], packed([1, 3])), listed_of(range(100), packed([5]))
+    ({3}, {5})
+    """
+    wanted = set(keys)
+    return wanted.intersection(keys_in(listing)) if len(wanted) > _FEW_KEYS else {k for k in wanted if _in(k, listing)}
+
+
+def _in(key: int, listing: bytes) -> bool:
+    """Looked for as bytes, which is much quicker than reading a long listing."""
+    wanted, place = packed([key]), -1
+    while (place := listing.find(wanted, place + 1)) >= 0:
+        if place % len(wanted) == 0 and place + len(wanted) <= len(listing):
+            return True
+    return False

@@ -7,7 +7,7 @@ and edit the catalogue, meanwhile. Errors are :class:`recrawl.errors.StoreError`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, Unpack
 
 from recrawl.store.records import (
@@ -276,8 +276,11 @@ class Notes(Protocol):
 class Store(Catalogue, CrawlLog, Items, Events, Clicks, Signals, Subscriptions, Notes, Protocol):
     """All of it."""
 
-    def vacuum(self, keep: Keep, now: float) -> Vacuumed:
-        """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
+    def vacuum(self, keep: Keep, now: float, stop: Callable[[], bool] = ...) -> Vacuumed:
+        """Drop what is past its time, and give the space back. Items of the last listing of a source stay known.
+
+        Others may write meanwhile. `stop` is asked now and then whether to leave it at that.
+        """
         ...
 
     def close(self) -> None:

@@ -192,3 +192,24 @@ def test_what_has_begun_is_ended_before_it_closes(store: Refusing) -> None:
 
     asyncio.run(scene())
     assert written(store) == [NOW]
+
+
+def test_something_long_keeps_nobody_waiting_and_is_told_to_stop(store: Refusing) -> None:
+    stopped, begun = threading.Event(), threading.Event()
+
+    def long_work(_: Store, stop: Callable[[], bool]) -> None:
+        begun.set()
+        while not stop():
+            pass
+        stopped.set()
+
+    async def script(scene: Scene) -> None:
+        task = asyncio.create_task(scene.writer.ask_beside(long_work))
+        await asyncio.to_thread(begun.wait, 30.0)
+        await scene.writer.commit(batch(NOW))
+        assert not stopped.is_set()
+        task.cancel()
+        assert await asyncio.to_thread(stopped.wait, 30.0)
+
+    played(store, script)
+    assert written(store) == [NOW]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, wal
+from recrawl.store.sqlite.checkpoints import Checkpoints
 
 PAGE = 4096
 
@@ -25,7 +26,7 @@ def test_the_log_of_a_small_store_is_small(tmp_path: Path) -> None:
         for number in range(1000):
             commit(store, number)
             longest = max(longest, wal.length(path))
-    assert PAGE * wal.LEAST_PAGES // 2 < longest < 2 * PAGE * wal.LEAST_PAGES
+    assert PAGE * wal.LEAST_PAGES // 2 < longest < 2 * wal.FAR_TOO_LONG * PAGE * wal.LEAST_PAGES
     assert wal.length(path) == 0
 
 
@@ -64,4 +65,44 @@ def test_the_log_of_a_large_store_may_be_longer(tmp_path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE ballast AS SELECT zeroblob(20000000) AS it")
         assert 4_500_000 < wal.pace(connection) < 5_500_000
-        assert 1000 < connection.execute("PRAGMA wal_autocheckpoint").fetchone()[0] < 1300
+        pages = connection.execute("PRAGMA wal_autocheckpoint").fetchone()[0]
+        assert 1000 < pages // wal.FAR_TOO_LONG < 1300
+
+
+def test_how_much_of_the_log_is_in_use_is_what_sqlite_says(tmp_path: Path) -> None:
+    path = tmp_path / "recrawl.db"
+    with SqliteStore(path) as store, closing(sqlite3.connect(path)) as other:
+        store.add([Source(url="https://a.example/feed")])
+        for batches in (1, 30, 7, 2):
+            for number in range(batches):
+                commit(store, number)
+            pages = other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
+            assert wal.used(path) == pages * (PAGE + 24) > 0
+    assert wal.used(path) == 0
+
+
+def test_commits_without_a_pause_let_the_log_begin_anew(tmp_path: Path) -> None:
+    path, before, rounds = tmp_path / "recrawl.db", 0, 0
+    with SqliteStore(path) as store:
+        store.add([Source(url="https://a.example/feed")])
+        for number in range(20_000):
+            commit(store, number)
+            used = wal.used(path)
+            rounds, before = rounds + (used < before), used
+            if rounds == 2:
+                return
+    raise AssertionError("the log has only grown")
+
+
+def test_a_log_behind_a_reader_is_looked_at_again_only_when_it_has_grown(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    class Counting(Checkpoints):
+        def make(self, connection: sqlite3.Connection) -> None:
+            made.append(1)
+
+    checkpoints = Counting(lambda: sqlite3.connect(tmp_path / "any.db"), nullcontext())
+    for used in (50, 101, 150, 200, 203, 90, 120, 304):
+        checkpoints.begin(used, allowed=100)
+        checkpoints._thread and checkpoints._thread.join()
+    assert len(made) == 4  # at 101, 203, 120 (the log had begun anew), 304

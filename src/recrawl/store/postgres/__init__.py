@@ -6,7 +6,7 @@ A module per role, as in the embedded store: `catalogue`, `commit` (the crawl lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
@@ -26,6 +26,7 @@ from recrawl.store.postgres.migrations import migrate, refuse_older, taken
 from recrawl.store.postgres.push import PostgresSignals, PostgresSubscriptions
 from recrawl.store.postgres.retention import PostgresRetention
 from recrawl.store.records import Batch, Keep, Vacuumed
+from recrawl.store.retention import never
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class PostgresRoles(
         self.access = access
         self._connections, self._claim, self._commits = access.connections, access.claim, access.commits
 
-    def vacuum(self, keep: Keep, now: float) -> Vacuumed:
+    def vacuum(self, keep: Keep, now: float, stop: Callable[[], bool] = never) -> Vacuumed:
         """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
-        return self._connections.alone(lambda connection: PostgresRetention(connection).vacuum(keep, now))
+        return self._connections.alone(lambda connection: PostgresRetention(connection, stop).vacuum(keep, now))
 
     def close(self) -> None:
         """Give up the claim and close the connections."""

@@ -7,13 +7,14 @@ anew, during which a crawler waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from recrawl.store.postgres.connection import PostgresConnection
 from recrawl.store.records import Vacuumed
 from recrawl.store.retention import BY_SIZE, SqlRetention
 
+_ROWS_AT_ONCE, _LISTINGS_AT_ONCE = 5000, 100
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
@@ -21,29 +22,43 @@ WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
 
 
 class PostgresRetention(SqlRetention):
-    """On one connection."""
+    """On one connection. Rows that are dropped keep nobody waiting but those who want to change the same rows."""
 
-    chunk, step, room = 5000, 1.0, 0.9
+    step, room = 1.0, 0.9
     numbers = "unnest($1::bigint[]) AS given (value)"
 
-    def __init__(self, connection: PostgresConnection) -> None:
+    def __init__(self, connection: PostgresConnection, stop: Callable[[], bool]) -> None:
+        super().__init__(stop)
         self._connection = connection
 
     @contextmanager
-    def _transaction(self) -> Iterator[PostgresConnection]:
+    def _view(self) -> Iterator[PostgresConnection]:
+        yield self._connection
+
+    @contextmanager
+    def _step(self, table: str, rows: int) -> Iterator[PostgresConnection]:
         with self._connection.transaction():
             yield self._connection
 
+    def _at_once(self, table: str) -> int:
+        return _LISTINGS_AT_ONCE if table == "dropped" else _ROWS_AT_ONCE
+
+    def _drop_stale(self, table: str, condition: str, before: float) -> None:
+        self._connection.run(f"DELETE FROM {table} WHERE {condition}", before)
+
     def _begin(self) -> int:
-        return self._used()
+        return self._size()
 
     def _let_go(self, full: bool) -> None:
         self._connection.run("DELETE FROM commits WHERE at < now() - interval '1 day'")
         for table in BY_SIZE if full else (*BY_SIZE, "prices", "events", "dropped", "progress"):
             self._connection.run(f"VACUUM ({'FULL, ' if full else ''}ANALYZE) {table}")
 
-    def _used(self) -> int:
+    def _size(self) -> int:
         return int(self._connection.fetchval(_SIZE))
 
+    def _used(self, size: int) -> int:
+        return self._size()
+
     def _give_back(self, gone: Vacuumed) -> int:
-        return self._used()
+        return self._size()

@@ -6,10 +6,12 @@ what the file needs: `database` (its connections), `wal`, `migrations`, `retenti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from recrawl.store.records import Keep, Vacuumed
+from recrawl.store.retention import never
 from recrawl.store.sqlite import backup, repair, transfer
 from recrawl.store.sqlite.catalogue import SqliteCatalogue
 from recrawl.store.sqlite.claim import Lock, SqliteClaim
@@ -57,9 +59,9 @@ class SqliteStore(
     def __repr__(self) -> str:
         return f"SqliteStore({str(self.path)!r})"
 
-    def vacuum(self, keep: Keep, now: float) -> Vacuumed:
+    def vacuum(self, keep: Keep, now: float, stop: Callable[[], bool] = never) -> Vacuumed:
         """Drop what is past its time, and give the space back. Items of the last listing of a source stay known."""
-        return SqliteRetention(self._database).vacuum(keep, now)
+        return SqliteRetention(self._database, stop).vacuum(keep, now)
 
     def check(self) -> list[str]:
         """What is wrong with the file; empty if it is sound."""

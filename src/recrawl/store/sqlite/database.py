@@ -18,8 +18,10 @@ from urllib.parse import quote
 
 from recrawl.errors import StoreError
 from recrawl.store.sqlite import permissions, wal
+from recrawl.store.sqlite.checkpoints import Checkpoints
 from recrawl.store.sqlite.error_messages import store_error
 from recrawl.store.sqlite.migrations import migrate, steps
+from recrawl.store.sqlite.turns import Turns
 
 APPLICATION_ID = 0x7263726C
 """In the file's header, so that a store is told from other databases."""
@@ -46,10 +48,11 @@ class Database:
         self._closed = False
         self._idle: list[sqlite3.Connection] = []
         self._pool = threading.Lock()
-        self._writing = threading.RLock()
+        self._writing = Turns()
         self._writes = self._longest_log = 0
         self._shares = True
         self._suffix = "?mode=rwc"
+        self._checkpoints = Checkpoints(self._connect, self._writing)
         with translated(path):
             self._writer = self._opened()
 
@@ -184,6 +187,8 @@ class Database:
             self._longest_log = wal.pace(connection)
             if wal.length(self.path) > wal.FAR_TOO_LONG * self._longest_log:
                 wal.empty(connection)
+        if self._shares:
+            self._checkpoints.begin(wal.used(self.path), self._longest_log)
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
@@ -195,8 +200,17 @@ class Database:
                 raise StoreError(f"{self.path} was opened for reading only")
             yield self._writer
 
+    def shorten_log(self) -> None:
+        """Bring the log into the store while others go on, and cut it to nothing if nobody is in the way."""
+        if self._shares:
+            with translated(self.path), suppress(sqlite3.Error), closing(self._connect()) as connection:
+                self._checkpoints.make(connection)
+        with self.alone() as connection:
+            wal.empty(connection)
+
     def close(self) -> None:
         """Close every connection; those in use are closed when they are given back."""
+        self._checkpoints.close()
         with self._writing, self._pool:
             if self._closed:
                 return

@@ -24,7 +24,7 @@ LEAST_PAGES, MOST_PAGES = 1000, 10_000
 SHARE = 4
 """The store may be so many times as long."""
 FAR_TOO_LONG = 4
-"""Times its usual length: emptied even if that keeps writers waiting for a moment."""
+"""Times its usual length: checkpoints are made, and the log is emptied, even if that keeps writers waiting."""
 ROOM_BYTES = 128 * 1024
 """Less than this left on a disk is none."""
 _HEADER, _FRAME = struct.Struct(">8I"), struct.Struct(">6I")
@@ -36,7 +36,7 @@ def pace(connection: sqlite3.Connection) -> int:
     pages = _value(connection, "page_count")
     allowed = min(max(pages // SHARE, LEAST_PAGES), MOST_PAGES)
     size = allowed * _value(connection, "page_size")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {allowed}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {FAR_TOO_LONG * allowed}")
     connection.execute(f"PRAGMA journal_size_limit = {size}")
     return size
 
@@ -47,6 +47,33 @@ def length(path: Path) -> int:
         return os.stat(f"{path}-wal").st_size
     except OSError:
         return 0
+
+
+def used(path: Path) -> int:
+    """Bytes of the log that belong to this round; the rest of the file is from before it began anew.
+
+    Frames are written one after the other, each with the salt of its round, so the last is found by halving. SQLite
+    locks other files than this one: it may be opened and closed.
+    """
+    try:
+        with open(f"{path}-wal", "rb", buffering=0) as log:
+            return _used(log)
+    except (OSError, struct.error):
+        return 0
+
+
+def _used(log: BinaryIO) -> int:
+    _, _, page_size, _, *salt = _HEADER.unpack(log.read(_HEADER.size))[:6]
+    frame = _FRAME.size + page_size
+    low, high = 0, (log.seek(0, os.SEEK_END) - _HEADER.size) // frame
+    while low < high:
+        middle = (low + high) // 2
+        log.seek(_HEADER.size + middle * frame)
+        if [*_FRAME.unpack(log.read(_FRAME.size))[2:4]] == salt:
+            low = middle + 1
+        else:
+            high = middle
+    return low * frame
 
 
 def empty(connection: sqlite3.Connection) -> bool:
