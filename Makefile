@@ -8,6 +8,9 @@ RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# What is imported is compiled once, also where the environment says not to keep it: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test test-long test-cluster test-corpora check lint format types layers bench ablation papers pictures clean
 
 help:
@@ -40,9 +43,17 @@ $(INSTALLED): $(RUNNABLE)
 demo: $(RUNNABLE)
 	@$(BIN)/recrawl demo
 
-# Much of a test run is waiting, so there are more workers than cores; what a file sets up is set up once.
-test: check
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Much of a test run is waiting, so there are more workers than cores, and the checks run meanwhile; what they say comes
+# last. What a file sets up is set up once.
+test: $(INSTALLED)
+	@mkdir -p out; $(MAKE) --no-print-directory check >out/checks.txt 2>&1 & checking=$$!; \
+	trap 'kill $$checking' INT TERM; \
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 3; tested=$$?; \
+	wait $$checking; checked=$$?; \
+	echo; echo "== lint, types and layers"; cat out/checks.txt; \
+	test $$checked -eq 0 || echo "lint, types or layers: failed, see above"; \
+	test $$tested -eq 0 || echo "tests: failed, see further above"; \
+	test $$tested -eq 0 -a $$checked -eq 0
 
 # A test that hangs is ended after half an hour, and the rest goes on. What measures time comes last, with nothing beside it.
 LONG := $(BIN)/python -m pytest --durations 0 --durations-min 5 -o faulthandler_timeout=1800
