@@ -444,7 +444,7 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             with self._lock:
                 _require_open(self._closed)
                 now = self.clock.now()
-                batch = self._pending.take(now)
+                batch, turn = self._pending.take(now), self._decider.roster.turn
                 lists = list_notes.noted(self._decider, now) if batch.shared is not None else []
                 changed, _ = list_notes.judged_anew(lists, {})
                 batch.progress += self._decider.scheduled(self._decider.roster.numbers_of(changed))
@@ -454,6 +454,8 @@ class Scheduler(AbstractContextManager["Scheduler"]):
                 with self._lock:
                     self._pending.put_back(batch)
                 raise
+            with self._lock:
+                self._decider.roster.stored([update.crawl.source for update in batch.updates], turn)
             if lists:  # after the commit, which is not to be made again if this fails
                 list_notes.write(self._store, lists)
 

@@ -63,13 +63,14 @@ def trial_host(config: Config) -> Callable[[str], str]:
 def make_decider(config: Config, store: Store, slots: HostSlots, now: float, split: Split | None = None) -> Decider:
     """A decider that goes on where the store left off; with two policies at once if they are given."""
     slots.restore(store.holds(now))
-    decider = new_decider(config, slots, split)
+    decider, count = new_decider(config, slots, split, store), store.count()
     for policy in decider.memory.policies.values():
         if isinstance(policy, LearnedWhittle):  # the others are not compiled
-            prepare(policy, now, store.count())
-    decider.load(store.sources(), store.progress(), store.shared(), now)
+            prepare(policy, now, count)
+    decider.load(store.every_source(), store.progress(), store.shared(), now, count)
     roster = decider.roster
-    requested = [(roster.source(number), roster.progress(number)) for number in decider.schedules.requested()]
+    asked = decider.schedules.requested()
+    requested = list(zip(roster.sources(asked), roster.progresses(asked), strict=True))
     decider.requests_made(made_in_vain(store, requested, now, decider.rules.log_s))
     if lifted := decider.holds.drain_lifted():
         store.commit(Batch(progress=lifted))

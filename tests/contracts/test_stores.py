@@ -248,6 +248,13 @@ class TestCatalogue:
                 store.edit([Source(id=1, url="https://0.example/", title="other"), impossible])
         assert store.sources(text="other") == []
 
+    def test_every_source_comes_once_and_by_id(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("recrawl.store.sql.PAGE", 2)
+        filled(store, 5)
+        store.remove([2])
+        assert [each.id for each in store.every_source()] == [1, 3, 4, 5]
+        assert [*store.every_source()] == store.sources()
+
     def test_revisions_tell_what_changed_since(self, store: Store) -> None:
         assert store.revision() == 0
         filled(store)

@@ -141,11 +141,12 @@ class Committer:
     async def _conclude(self, visits: list[Visit], outcomes: list[VisitOutcome]) -> None:
         """Commit what visits led to, and let others know."""
         holds, robots = self._fetcher.drain_holds(), self._fetcher.drain_robots()
-        bounds = self._decider.rules.discovery
+        bounds, turn = self._decider.rules.discovery, self._decider.roster.turn
         self.committing = visits
         if self._foretold is not None:
             await self._foretold(visits)
         await self._store_writer.commit(Batch(updates=[*outcomes], holds=holds, robots=robots, discovery=bounds))
+        self._decider.roster.stored([visit.intent.source.id for visit in visits], turn)
         self.committing = []
         self._concluded(visits, outcomes)
 

@@ -13,8 +13,9 @@ has one owner, and whoever wants to know asks it:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -28,10 +29,11 @@ from recrawl.crawl.named_sources import NamedSources
 from recrawl.crawl.observations import teach
 from recrawl.crawl.own_holds import due_at
 from recrawl.crawl.owner_schedules import OwnerSchedules
-from recrawl.crawl.roster import Roster
+from recrawl.crawl.roster import Records, Roster
 from recrawl.crawl.signals import Told, outlived
 from recrawl.crawl.visit_outcome import keep_address, outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit, VisitOutcome
+from recrawl.errors import StoreError
 from recrawl.learning.readership import Clicked
 from recrawl.policies.contract import Listening, LivePolicy, Readers
 from recrawl.policies.demand_survey import Survey
@@ -43,6 +45,14 @@ AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
 AT_A_TIME = 10_000
 """Sources given back to the policy at a time, so that not all records are in memory at once."""
+T = TypeVar("T")
+
+
+def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """So many at a time."""
+    rest = iter(values)
+    while some := list(islice(rest, size)):
+        yield some
 
 
 class Decider:
@@ -51,12 +61,20 @@ class Decider:
     Parameters
         policy: ranks the sources; a newly made one
         memory: its records, and those of other policies; by default as `learned_whittle`
+        records: where lines of the catalogue and progress are read; None to keep all of it in memory
     """
 
-    def __init__(self, policy: LivePolicy, slots: HostSlots, rules: CrawlRules, memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        policy: LivePolicy,
+        slots: HostSlots,
+        rules: CrawlRules,
+        memory: Memory | None = None,
+        records: Records | None = None,
+    ) -> None:
         self.policy, self.slots, self.rules = policy, slots, rules
         self.memory = memory or Memory({LEARNED: policy})
-        self.roster = Roster()
+        self.roster = Roster(records)
         self.hosts = Hosts(self.roster, slots, policy, rules.parallel_per_host)
         self.schedules = OwnerSchedules(self.roster)
         self.holds = Holds(self.roster, self.hosts, self.schedules, policy, rules)
@@ -72,27 +90,33 @@ class Decider:
 
     # -- the catalogue
 
-    def load(self, sources: Sequence[Source], progress: Iterable[Progress], shared: bytes | None, now: float) -> None:
-        """Begin with a catalogue as it was left; sources that never got anywhere have no progress."""
-        lines, self.holds.now = list(sources), now
-        for source in lines:
-            self._add(source)
-        everyone = range(len(lines))
-        urls = [self.roster.url(number) for number in everyone]
-        self.policy.start(len(urls), now, groups=self.hosts.groups_from(0), labels=urls)
+    def load(
+        self, sources: Iterable[Source], progress: Iterable[Progress], shared: bytes | None, now: float, count: int = 0
+    ) -> None:
+        """Begin with a catalogue as it was left; sources that never got anywhere have no progress.
+
+        Both are read a few thousand at a time: as objects they are large. `count` says how many will come, if known.
+        """
+        self.holds.now = now
+        self.roster.expect(count)
+        terms, sitemaps, requested = [], list[int](), list[int]()
+        for some in batched(sources, AT_A_TIME):
+            numbers = [self._add(source) for source in some]
+            terms.append(self._terms(numbers, some))
+            sitemaps += [number for number, source in zip(numbers, some, strict=True) if source.kind == "sitemap"]
+            requested += [number for number, source in zip(numbers, some, strict=True) if source.wanted > 0.0]
+        self.policy.start(self.roster.end, now, groups=self.hosts.groups_from(0), labels=self.roster.labels)
         if shared is not None:
             self.memory.load_shared(shared)
-        self._configure(everyone, lines)
-        requested = [number for number in everyone if lines[number].wanted > 0.0]
-        sitemaps = [number for number in everyone if lines[number].kind == "sitemap"]
-        del lines, sources  # as objects they are large
-        rest = iter(progress)
-        while some := list(islice(rest, AT_A_TIME)):
-            self._restore(some, now)
+        for each in terms:
+            self._agree(each)
+        terms.clear()
+        for tried in batched(progress, AT_A_TIME):
+            self._restore(tried, now)
         self._configure(requested)
         self._expect_lists(sitemaps)
-        self.holds.tell(everyone)
-        self.hosts.tell(self.hosts, now)
+        self.holds.tell(range(self.roster.end))
+        self.hosts.tell_all(now)
 
     def upsert(
         self, sources: Sequence[Source], now: float, progress: Iterable[Progress] = (), holds: Iterable[Hold] = ()
@@ -105,7 +129,7 @@ class Decider:
         self.holds.now = now
         for source in sources:
             if source.id in self.roster.numbers:
-                self._change(self.roster.numbers[source.id], source, now)
+                self._change(self.roster.numbers[source.id], source, now, stored=True)
         fresh = [source for source in sources if source.id not in self.roster.numbers]
         if not fresh:
             return
@@ -127,11 +151,12 @@ class Decider:
         """Sources were removed from the catalogue."""
         self._remove(self.roster.numbers_of(ids))
 
-    def _add(self, source: Source) -> None:
+    def _add(self, source: Source) -> int:
         number = self.roster.add(source)
         self.hosts.add(source.url, source.added)
         self.schedules.request(number, source.wanted)
         self.holds.added(number, source.id)
+        return number
 
     def _remove(self, numbers: list[int]) -> None:
         for number in numbers:
@@ -143,54 +168,68 @@ class Decider:
             self.policy.remove(np.array(numbers))
             self.memory.forget(numbers)
 
-    def _change(self, number: int, source: Source, now: float) -> None:
-        """A known source has a new line in the catalogue."""
-        before = self.roster.source(number)
-        self.roster.put_source(number, source)
+    def _change(self, number: int, source: Source, now: float, *, stored: bool) -> None:
+        """A known source has a new line in the catalogue; `stored` says that it is the store's."""
+        moved, active = source.url != self.roster.url(number), self.roster.active(number)
+        self.roster.put_source(number, source, stored=stored)
         self.schedules.request(number, source.wanted)
-        if source.url != before.url and self.hosts.moves(number, source.url):
-            self._change_host(number, now)
+        if moved and self.hosts.moves(number, source.url):
+            self._change_host(number, source, now, stored=stored)
             return
         self.holds.recheck(number, now)
-        terms = self.rules.defaults.terms
-        told = terms(source) != terms(before) or (source.cost, source.wanted) != (before.cost, before.wanted)
+        told = not self.roster.says_the_same(number, self._said(source))
         if told:
             self._configure([number], [source])
-        if (told or source.state != before.state) and number not in self.roster.in_flight:
+        if (told or active != (source.state == "active")) and number not in self.roster.in_flight:
             self.holds.tell([number])
 
-    def _change_host(self, number: int, now: float) -> None:
+    def _said(self, source: Source) -> int:
+        """Stands for what the policy is told of it."""
+        return hash((self.rules.defaults.terms(source), source.cost, source.wanted))
+
+    def _change_host(self, number: int, source: Source, now: float, *, stored: bool) -> None:
         """A source moved to another host: the policy gets it anew, with all that was learned."""
-        source, progress = self.roster.source(number), self.roster.progress(number)
+        progress, kept = self.roster.progress(number), self.roster.has_unstored_progress(number)
         progress.belief = self.memory.rows(np.array([number]))[0]
         self._remove([number])
         self.upsert([source], now, [progress])
+        again = self.roster.numbers[source.id]
+        if not stored:
+            self.roster.put_source(again, source)
+        if kept:
+            self.roster.put_progress(again, progress)
 
     def _configure(self, numbers: Sequence[int], sources: Sequence[Source] | None = None) -> None:
         """Tell the policy what owners say of sources."""
-        if not numbers:
-            return
-        chosen = [self.roster.source(number) for number in numbers] if sources is None else sources
-        self.dearest = max(self.dearest, *(source.cost for source in chosen))
-        options = [source.terms(self.rules.defaults) for source in chosen]
+        if len(numbers):
+            self._agree(self._terms(numbers, self.roster.sources(numbers) if sources is None else sources))
+
+    def _terms(self, numbers: Sequence[int], sources: Sequence[Source]) -> dict[str, Any]:
+        """What the policy is to be told of sources."""
+        self.dearest = max(self.dearest, *(source.cost for source in sources))
+        options = [source.terms(self.rules.defaults) for source in sources]
         max_age = []
-        for number, said in zip(numbers, options, strict=True):
+        for number, source, said in zip(numbers, sources, options, strict=True):
+            self.roster.says_the_same(number, hash((said, source.cost, source.wanted)))
             self.schedules.put(number, said)
             # With a fixed interval a source goes before all others once that is over, and is held until then.
             usual = said.interval or said.own_max_age or math.nan
             max_age.append(AT_ONCE_S if self.schedules.is_requested(number) else usual)
-        self.policy.configure(
-            np.asarray(numbers),
-            importance=np.array([said.importance for said in options]),
-            half_life=np.array([said.own_half_life or math.nan for said in options]),
-            max_age=np.array(max_age),
-            cost=np.array([s.cost for s in chosen]),
-            index_delay=np.array([said.index_delay for said in options]),
-            index_batch=np.array([said.index_batch for said in options]),
-            kin=np.array(
-                [self._sites.setdefault(s.found_on, len(self._sites)) if s.found_on else ALONE for s in chosen]
+        return {
+            "ids": np.asarray(numbers),
+            "importance": np.array([said.importance for said in options]),
+            "half_life": np.array([said.own_half_life or math.nan for said in options]),
+            "max_age": np.array(max_age),
+            "cost": np.array([source.cost for source in sources]),
+            "index_delay": np.array([said.index_delay for said in options]),
+            "index_batch": np.array([said.index_batch for said in options]),
+            "kin": np.array(
+                [self._sites.setdefault(s.found_on, len(self._sites)) if s.found_on else ALONE for s in sources]
             ),
-        )
+        }
+
+    def _agree(self, terms: dict[str, Any]) -> None:
+        self.policy.configure(**terms)
 
     def _is_list(self, number: int) -> bool:
         return isinstance(self.policy, Listening) and bool(self.policy.are_lists(np.array([number]))[0])
@@ -206,7 +245,9 @@ class Decider:
             number = self.roster.numbers.get(each.source)
             if number is None:
                 continue
-            self.roster.put_progress(number, self.holds.checked(number, each, now))
+            found = each.last, each.held_until
+            checked = self.holds.checked(number, each, now)
+            self.roster.put_progress(number, checked, stored=found == (checked.last, checked.held_until))
             if each.last is not None or each.belief:
                 tried.append((number, each))
         if tried:
@@ -223,23 +264,42 @@ class Decider:
         chosen = self.holds.choose_open(now, tokens)
         if not len(chosen):
             return []
-        numbers, roster, price = chosen.tolist(), self.roster, self.policy.price
+        numbers = chosen.tolist()
+        try:
+            lines, progresses = self.roster.sources(numbers), self.roster.progresses(numbers)
+        except StoreError:
+            self.policy.release(chosen)
+            raise
+        read = list(zip(numbers, lines, progresses, strict=True))
+        if gone := [(number, line) for number, line, _ in read if line.state == "retired"]:
+            self._put_aside(gone)
+            read = [each for each in read if each[1].state != "retired"]
+        return self._intents(read, now) if read else []
+
+    def _put_aside(self, gone: Sequence[tuple[int, Source]]) -> None:
+        """The store knows no more of these sources, or that they are retired; we shall hear of it."""
+        for number, line in gone:
+            self.roster.put_source(number, line, stored=True)
+        numbers = [number for number, _ in gone]
+        self.holds.tell(numbers)
+        self.policy.release(np.array(numbers))
+
+    def _intents(self, read: Sequence[tuple[int, Source, Progress]], now: float) -> list[Intent]:
+        numbers, roster, price = [number for number, _, _ in read], self.roster, self.policy.price
         # The index at which they were chosen; NaN for those never fetched, and where the policy has none.
         never = np.isnan([roster.last(number) for number in numbers])
-        index = np.where(never, np.nan, self.policy.index(chosen, now)).tolist()
+        index = np.where(never, np.nan, self.policy.index(np.array(numbers), now)).tolist()
         roster.in_flight.update(numbers)
         intents = []
-        for number, merit in zip(numbers, index, strict=True):
-            source, host = roster.source(number), self.hosts.key(number)
-            progress = self._for_visit(number, source)
+        for (number, source, known), merit in zip(read, index, strict=True):
+            host, progress = self.hosts.key(number), self._for_visit(number, source, known)
             options, alone = source.terms(self.rules.defaults), self.hosts.has_one_source(number)
             intents.append(Intent(number, source, progress, host, merit, price, options, alone))
         self.hosts.begin_visits(numbers, now)
         return intents
 
-    def _for_visit(self, number: int, source: Source) -> Progress:
+    def _for_visit(self, number: int, source: Source, progress: Progress) -> Progress:
         """The progress of a source; a list is to be read in full if it may name sources that were added since."""
-        progress = self.roster.progress(number)
         if (
             source.kind in ("sitemap", "feed")
             and progress.last is not None
@@ -306,7 +366,7 @@ class Decider:
                 url = outcome.source.url
                 if outcome.taken or self.roster.urls.get(url, number) != number:
                     keep_address(outcome, self.roster.url(number))
-                self._change(number, outcome.source, now)
+                self._change(number, outcome.source, now, stored=False)
                 self.holds.after_visits([number], [outcome])
         self._configure(self.schedules.answer(numbers))
         self.roster.end_visits(numbers)
@@ -331,7 +391,7 @@ class Decider:
 
     def scheduled(self, numbers: Sequence[int]) -> list[Progress]:
         """The progress of some sources, with what is believed of them now; no more of those nobody has tried yet."""
-        schedules = [self.roster.progress(number) for number in numbers]
+        schedules = self.roster.progresses(numbers)
         tried = [k for k, each in enumerate(schedules) if each.is_tried]
         self._schedule([numbers[k] for k in tried], [schedules[k] for k in tried])
         new = [k for k, each in enumerate(schedules) if not each.is_tried]
@@ -394,6 +454,6 @@ class Decider:
         if not told.at:
             return []
         self.policy.signal(np.array([*told.at]), now, np.array([*told.at.values()]))
-        for number in outlived(told, [self.roster.progress(number) for number in told.at], now):
+        for number in outlived(told, self.roster.progresses([*told.at]), now):
             self.holds.lift(number, now)
-        return self.scheduled([number for number in told.at if self.roster.progress(number).visits])
+        return self.scheduled([number for number in told.at if not math.isnan(self.roster.last(number))])

@@ -18,6 +18,7 @@ from recrawl.crawl.decider import Decider
 from recrawl.crawl.explaining.ranking import Ranking
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.hold_causes import Causes
+from recrawl.crawl.roster import Records
 from recrawl.crawl.visits import CrawlRules
 from recrawl.policies.ab_policy import Split
 from recrawl.policies.compile_ahead import go_on
@@ -60,12 +61,18 @@ def make_policy(config: Config, name: str | None = None) -> LivePolicy:
     )
 
 
-def new_decider(config: Config, slots: HostSlots, split: Split | None = None) -> Decider:
-    """One that knows nothing yet; with two policies at once if they are given."""
+def new_decider(
+    config: Config, slots: HostSlots, split: Split | None = None, records: Records | None = None
+) -> Decider:
+    """One that knows nothing yet; with two policies at once if they are given.
+
+    Lines of the catalogue and progress are read in `records`, if these have all of them.
+    """
     if split is not None:
-        return Decider(split, slots, make_rules(config), split.memory)
+        return Decider(split, slots, make_rules(config), split.memory, records)
     policy = make_policy(config)
-    return Decider(policy, slots, make_rules(config), Memory({live_policy("policy", config.policy): policy}))
+    memory = Memory({live_policy("policy", config.policy): policy})
+    return Decider(policy, slots, make_rules(config), memory, records)
 
 
 def recall(

@@ -21,10 +21,12 @@ from recrawl.crawl.owner_schedules import OwnerSchedules
 from recrawl.crawl.roster import Roster
 from recrawl.crawl.visits import CrawlRules, Intent, VisitOutcome
 from recrawl.policies.contract import LivePolicy
-from recrawl.records import IntArray
+from recrawl.records import FloatArray, IntArray
 from recrawl.store.records import Progress
 
 JUST_FETCHED = "it was fetched a short while ago (politeness.min_interval)"
+FEW = 100
+"""Of more sources than this, holds are found by columns."""
 MOST_ASKED = 10_000
 """Of more sources than this, nobody is asked when the first is due."""
 
@@ -61,8 +63,8 @@ class Holds:
 
     def ready(self, now: float) -> set[int]:
         """All active sources that nothing of their own holds back."""
-        roster = self._roster
-        return {number for number in roster.numbers.values() if roster.active(number) and self.until(number) <= now}
+        active = self._roster.everyone_active()
+        return set(active[self._all_until(active) <= now].tolist())
 
     def reachable(self, numbers: Iterable[int], by: float) -> bool:
         """Whether any of these may be visited by a certain time, as far as it and its host are concerned."""
@@ -78,29 +80,43 @@ class Holds:
 
     def ends(self, now: float) -> list[float]:
         """When the holds of sources and of hosts that still stand end, Unix seconds."""
-        own = (self.until(number) for number in self._roster.numbers.values())
+        own = self._all_until(self._roster.everyone()).tolist()
         return [until for until in (*own, *self._hosts.all_free_at()) if now < until < math.inf]
 
     def waits(self, now: float) -> Iterator[Wait]:
         """Why active sources may not be fetched now."""
-        for number in self._roster.numbers.values():
-            if self._roster.active(number):
-                own, (host, why) = self.until(number), self._hosts.held(number, now)
-                if self._roster.held_until(number) >= own > now:
-                    progress = self._roster.progress(number)
-                    yield Wait(progress.held_cause or "held", progress.held_by, max(own, host))
-                elif host > now:
-                    yield Wait(HOST, why, max(own, host))
-                elif own > now:
-                    yield Wait(INTERVAL, self._schedules.words(number, now) or JUST_FETCHED, own)
+        for number in self._roster.everyone_active().tolist():
+            own, (host, why) = self.until(number), self._hosts.held(number, now)
+            if self._roster.held_until(number) >= own > now:
+                progress = self._roster.progress(number)
+                yield Wait(progress.held_cause or "held", progress.held_by, max(own, host))
+            elif host > now:
+                yield Wait(HOST, why, max(own, host))
+            elif own > now:
+                yield Wait(INTERVAL, self._schedules.words(number, now) or JUST_FETCHED, own)
+
+    def _all_until(self, numbers: IntArray) -> FloatArray:
+        """`until` of many at once."""
+        last, held_until, _ = self._roster.times(numbers)
+        until = np.fmax(held_until, last + self._rules.min_interval_s)
+        own = np.flatnonzero(np.isin(numbers, self._schedules.scheduled()))
+        until[own] = [self.until(number) for number in numbers[own].tolist()]
+        return until
 
     # -- telling the policy
 
     def tell(self, numbers: Sequence[int]) -> None:
         """Hold paused and retired sources for ever, the others as long as their own holds stand."""
-        if len(numbers):
+        if len(numbers) > FEW and self._hosts.shared:
+            self._tell_many(np.asarray(numbers, np.int64))
+        elif len(numbers):
             until = [self._not_before(number, self.until(number)) for number in numbers]
             self._policy.hold(np.asarray(numbers, np.int64), np.array(until))
+
+    def _tell_many(self, numbers: IntArray) -> None:
+        until, active = self._all_until(numbers), self._roster.times(numbers)[2]
+        until[~active | np.isin(numbers, [*self._done])] = math.inf
+        self._policy.hold(numbers, until)
 
     def after_visits(self, numbers: Iterable[int], outcomes: Iterable[VisitOutcome]) -> None:
         """Hold sources as long as their visits ask for."""
@@ -142,7 +158,7 @@ class Holds:
     def end_visits(self, intents: Sequence[Intent], now: float) -> None:
         """The requests of these are over: their hosts are free again as soon as politeness allows."""
         if self._hosts.shared:
-            self._hosts.end_visits([intent.host for intent in intents], now)
+            self._hosts.end_visits([intent.number for intent in intents], now)
         else:
             self.tell([intent.number for intent in intents if self._hosts.free_at(intent.number) > now])
 
@@ -184,6 +200,8 @@ class Holds:
 
     def recheck(self, number: int, now: float) -> None:
         """Lift the hold of a source if what it rests on has changed."""
+        if self._roster.held_until(number) <= now:
+            return
         progress = self._roster.progress(number)
         if progress.is_held(now) and not self._stands(progress, number):
             self.lift(number, now)

@@ -8,12 +8,15 @@ This is where the two meet, and the only place that holds groups. Where every so
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from recrawl.crawl.fetching.politeness import HostSlots
+from recrawl.crawl.number_index import NumberIndex
 from recrawl.crawl.roster import Roster
+from recrawl.learning.labels import Labels
 from recrawl.policies.contract import LivePolicy
 from recrawl.records import IntArray
 from recrawl.store.records import Hold
@@ -30,19 +33,19 @@ class Hosts:
         self._roster, self.slots, self._policy, self._parallel = roster, slots, policy, parallel
         self.shared = slots.scope != "url"
         """Whether sources may share a host."""
-        self._group_of: list[int] = []
-        self._groups: dict[str, int] = {}
-        self._keys: list[str] = []
-        self._sources: dict[int, int] = {}
-        """Per group, how many sources of the catalogue it has."""
-        self._latest: dict[int, float] = {}
-        """Per group, when the latest source was added."""
+        self._group_of = array("i")
+        self._keys = Labels()
+        self._groups = NumberIndex(self._keys.__getitem__)
+        self._sources, self._latest = array("i"), array("d")
+        """Per group, how many sources of the catalogue it has, and when the latest was added."""
+        self._inhabited = 0
+        """Groups that have any."""
         self._visits: dict[int, int] = {}
         """Per group, visits that were chosen and have requests left to make."""
 
     def __len__(self) -> int:
         """How many the catalogue's sources are on."""
-        return len(self._sources) if self.shared else len(self._roster)
+        return self._inhabited if self.shared else len(self._roster)
 
     # -- which source is where
 
@@ -50,21 +53,28 @@ class Hosts:
         """Of the source with the next number, which was added at that time."""
         if self.shared:
             key = self.slots.key_of(url)
-            group = self._groups.get(key)
+            group = self._groups.find(key)
             if group is None:
-                group = self._groups[key] = len(self._keys)
-                self._keys.append(key)
+                group = self._new(key)
             self._group_of.append(group)
-            self._latest[group] = max(self._latest.get(group, added), added)
-            self._sources[group] = self._sources.get(group, 0) + 1
+            self._latest[group] = max(self._latest[group], added)
+            self._inhabited += not self._sources[group]
+            self._sources[group] += 1
+
+    def _new(self, key: str) -> int:
+        group = len(self._keys)
+        self._keys.append(key)
+        self._sources.append(0)
+        self._latest.append(-math.inf)
+        self._groups.put(group)
+        return group
 
     def remove(self, number: int) -> None:
         """A source has left the catalogue."""
         if self.shared:
             group = self._group_of[number]
             self._sources[group] -= 1
-            if not self._sources[group]:
-                del self._sources[group]
+            self._inhabited -= not self._sources[group]
 
     def has_grown_since(self, number: int, time: float) -> bool:
         """Whether sources were added after a time to the host of a source."""
@@ -72,7 +82,7 @@ class Hosts:
 
     def groups_from(self, first: int) -> IntArray | None:
         """The policy's groups of sources from a number on."""
-        return np.array(self._group_of[first:], np.int64) if self.shared else None
+        return np.frombuffer(self._group_of, np.int32)[first:].astype(np.int64) if self.shared else None
 
     def key(self, number: int) -> str:
         """What politeness knows the host of a source by."""
@@ -82,13 +92,17 @@ class Hosts:
         """The keys of all."""
         return iter(self._keys if self.shared else self._roster.urls)
 
+    def _heard_of(self) -> Iterator[str]:
+        return filter(self.knows, self.slots.heard_of())
+
     def knows(self, key: str) -> bool:
         """Whether any source is, or was, on a host."""
-        return key in (self._groups if self.shared else self._roster.urls)
+        return self._groups.find(key) is not None if self.shared else key in self._roster.urls
 
     def has_sources(self, key: str) -> bool:
         """Whether any source is on a host."""
-        return self.knows(key) and (not self.shared or self._groups[key] in self._sources)
+        group = self._groups.find(key)
+        return key in self._roster.urls if not self.shared else group is not None and self._sources[group] > 0
 
     def has_one_source(self, number: int) -> bool:
         """Whether no other source shares the host of this one."""
@@ -96,7 +110,7 @@ class Hosts:
 
     def moves(self, number: int, url: str) -> bool:
         """Whether an URL is on another host than a source, as far as that makes a difference."""
-        return self.shared and self._groups.get(self.slots.key_of(url)) != self._group_of[number]
+        return self.shared and self._groups.find(self.slots.key_of(url)) != self._group_of[number]
 
     # -- until when
 
@@ -105,8 +119,8 @@ class Hosts:
         return self.slots.free_at(self.key(number))
 
     def all_free_at(self) -> Iterator[float]:
-        """The same of every host."""
-        return map(self.slots.free_at, self)
+        """The same of all hosts, once for those that politeness has never heard of."""
+        return map(self.slots.free_at, ("", *self._heard_of()))
 
     def held(self, number: int, now: float) -> tuple[float, str]:
         """Until when the host of a source is held, and why; 0 for not at all."""
@@ -119,8 +133,7 @@ class Hosts:
         """
         keys = {number: self.key(number) for number in numbers}
         for number, key in keys.items():
-            progress = self._roster.progress(number)
-            if key in strangers and (progress.last is not None or progress.failures):
+            if key in strangers and self._roster.is_tried(number):
                 self.slots.visited(key, now)
         theirs = set(keys.values())
         self.slots.restore([hold for hold in holds if hold.host in theirs], now)
@@ -136,9 +149,9 @@ class Hosts:
                 self._visits[group] = self._visits.get(group, 0) + 1
             self._hold(groups, now)
 
-    def end_visits(self, keys: Iterable[str], now: float) -> None:
-        """Visits to these hosts have no more requests to make."""
-        groups = [self._groups[key] for key in keys]
+    def end_visits(self, numbers: Iterable[int], now: float) -> None:
+        """Visits to these sources have no more requests to make."""
+        groups = [self._group_of[number] for number in numbers]
         for group in groups:
             left = self._visits.get(group, 1) - 1
             if left > 0:
@@ -150,7 +163,17 @@ class Hosts:
     def tell(self, keys: Iterable[str], now: float) -> None:
         """Tell the policy until when hosts are held, as far as they are shared and have been seen here."""
         if self.shared:
-            self._hold([self._groups[key] for key in keys if key in self._groups], now)
+            found = map(self._groups.find, keys)
+            self._hold([group for group in found if group is not None], now)
+
+    def tell_all(self, now: float) -> None:
+        """The same of every host, visited or not."""
+        if self.shared and len(self._keys):
+            until = np.full(len(self._keys), max(self.slots.free_at(""), now))
+            for group in map(self._groups.find, self._heard_of()):
+                if group is not None:
+                    until[group] = self._free_at(group, now)
+            self._policy.hold_groups(np.arange(len(until)), until)
 
     def _hold(self, groups: Iterable[int], now: float) -> None:
         distinct = sorted(set(groups))

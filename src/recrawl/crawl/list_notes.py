@@ -102,7 +102,7 @@ def _noted(each: ListBelief, decider: Decider, worth: Sequence[float], now: floa
     number, roster = each.id, decider.roster
     age = now - roster.last(number) if number >= 0 else math.nan
     return NotedList(
-        source=roster.source(number).id if number >= 0 else 0,
+        source=roster.id(number) if number >= 0 else 0,
         name=roster.url(number) if number >= 0 else each.name,
         trust=each.trust,
         recall=each.recall,

@@ -128,7 +128,7 @@ class NamedSources:
 
     def _old(self, page: int, since: float) -> bool:
         """Whether a page was in the catalogue at a time: before, its place was not remembered."""
-        return self.roster.source(page).added <= since
+        return self.roster.added(page) <= since
 
 
 def moved_up(before: Sequence[int], after: Sequence[int]) -> set[int]:

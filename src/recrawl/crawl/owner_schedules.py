@@ -50,6 +50,10 @@ class OwnerSchedules:
             if not self._sharing[hours]:
                 del self._sharing[hours]
 
+    def scheduled(self) -> list[int]:
+        """Those of which anything is asked."""
+        return [*self._intervals, *self._hours, *self._requested]
+
     # -- intervals and hours
 
     @property

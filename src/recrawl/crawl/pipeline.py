@@ -57,6 +57,7 @@ from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.visitor import Reading, Visitor
 from recrawl.crawl.visits import Intent, Visit, VisitOutcome
+from recrawl.errors import StoreError
 from recrawl.policies.contract import Pooling
 from recrawl.store.records import Keep
 from recrawl.store.roles import Store
@@ -304,7 +305,11 @@ class Crawler:
         tokens = min(self.request_budget.available(), max(float(room), self.decider.dearest))
         if tokens < 1.0 - 1e-9:
             return min(self.request_budget.wait_s(), IDLE_S), 0
-        intents = self._chosen(now, tokens, room)
+        try:
+            intents = self._chosen(now, tokens, room)
+        except StoreError as error:
+            self.stats.trouble = str(error)
+            return IDLE_S, 0
         for intent in intents:
             self._visits.begin(self._visit(intent))
         return 0.0, len(intents)

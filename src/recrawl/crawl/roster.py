@@ -2,24 +2,30 @@
 
 The policy counts sources from 0 without gaps, the store gives them ids: this is where the two numberings meet. Numbers
 are never used twice. A source that leaves takes all that is kept here with it, but its number stays taken in the
-policy's arrays: about a kilobyte for every source that has ever come, until the program is started anew.
+policy's arrays, until the program is started anew.
 
-As objects, a line of the catalogue and its progress take a kilobyte, and nearly all of them are asleep at any time. So
-each is kept as a few bytes, only what differs from the usual, and made into a record when one is asked for: what comes
-out is a copy, and a change has to be put back. The few facts that every decision looks at are columns.
+Nearly all sources are asleep at any time, and what is said of them (title, options, validators, what they listed last)
+is in the store. So here are only the numbers that every decision looks at, as columns, and addresses, by which
+documents name sources. A line of the catalogue and its progress are read from the store when they are asked for, unless
+it does not have the latest yet: what a visit led to is kept here until it is **stored**. Without a store everything is
+kept. What comes out is a copy, and a change has to be put back.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter, ne
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 
+from recrawl.crawl.number_index import NumberIndex
+from recrawl.learning.labels import Labels
+from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.store.records import Progress, Source
 from recrawl.store.rows import mended
 
@@ -79,52 +85,112 @@ def _is_made(usual: Any) -> bool:
     return isinstance(usual, tuple | msgspec.Struct)
 
 
-class Roster:
-    """The sources of a catalogue, and what is left of those that went."""
+HERE, ACTIVE, TRIED, KNOWN = 1, 2, 4, 8
+"""What is kept of a source as bits: in the catalogue, neither paused nor retired, crawled or tried, not forgotten."""
 
-    def __init__(self) -> None:
-        self._source_packing = Packing(Source, without=("id", "url"))
-        self._progress_packing = Packing(Progress, without=("source", *SCHEDULE))
-        self._packed_sources: list[bytes] = []
-        self._packed_progress: list[bytes] = []
-        self._urls: list[str] = []
-        self._ids, self._last, self._held = array("q"), array("d"), array("d")
-        self._active = bytearray()
-        self._number: dict[int, int] = {}
-        self._by_url: dict[str, int] = {}
+
+class Records(Protocol):
+    """Where lines of the catalogue and their progress are read: a store."""
+
+    def sources(self, *, ids: Sequence[int]) -> list[Source]:
+        """Those of these that are there."""
+        ...
+
+    def progress(self, ids: Sequence[int]) -> Iterable[Progress]:
+        """Of these sources."""
+        ...
+
+
+class Unstored(Generic[R]):
+    """Records that the store does not have yet, by the store's id of their source."""
+
+    def __init__(self, packing: Packing[R]) -> None:
+        self._packing = packing
+        self._packed: dict[int, tuple[int, bytes]] = {}
+
+    def __contains__(self, id: int) -> bool:
+        return id in self._packed
+
+    def put(self, id: int, record: R, turn: int) -> None:
+        """The latest of a source."""
+        self._packed[id] = turn, self._packing.pack(record)
+
+    def get(self, key: int, **more: Any) -> R:
+        """The latest of a source, with what was left out of it."""
+        return self._packing.unpack(self._packed[key][1], **more)
+
+    def drop(self, id: int, turn: float = math.inf) -> None:
+        """The store has what was put up to a turn."""
+        kept = self._packed.get(id)
+        if kept is not None and kept[0] <= turn:
+            del self._packed[id]
+
+
+class Roster:
+    """The sources of a catalogue, and what is left of those that went.
+
+    Parameters
+        store: has every line of the catalogue that is added, and its progress; None to keep all of it here
+    """
+
+    def __init__(self, store: Records | None = None) -> None:
+        self._store = store
+        self._lines = Unstored(Packing(Source, without=("id", "url")))
+        self._progress = Unstored(Packing(Progress, without=("source", *SCHEDULE)))
+        self._turn = 0
+        self.labels = Labels()
+        """Addresses by number; to be looked at only."""
+        self._ids, self._last, self._held, self._added = array("q"), array("d"), array("d"), array("d")
+        self._terms = array("q")
+        self._costs: dict[int, float] = {}
+        """Those that are not 1."""
+        self._marks = bytearray()
+        self._by_id = NumberIndex(self._ids.__getitem__)
+        self._by_url = NumberIndex(self.labels.__getitem__)
+        self.numbers: Mapping[int, int] = ById(self, self._by_id)
+        """Those in the catalogue, by the store's id."""
+        self.urls: Mapping[str, int] = ByUrl(self, self._by_url)
+        """Those in the catalogue, by URL."""
         self.in_flight: set[int] = set()
         """Those being visited: chosen, and neither committed nor given back."""
 
     def __len__(self) -> int:
         """How many are in the catalogue."""
-        return len(self._number)
+        return len(self._by_id)
 
     @property
     def end(self) -> int:
         """The number the next one will have."""
         return len(self._ids)
 
+    def expect(self, count: int) -> None:
+        """So many will be added."""
+        self._by_id.reserve(count)
+        self._by_url.reserve(count)
+
     def add(self, source: Source) -> int:
-        """Add one that was never tried; its number."""
+        """Add one that was never tried, as it is in the store; its number."""
         number = len(self._ids)
-        self._packed_sources.append(USUAL)
-        self._packed_progress.append(USUAL)
-        self._urls.append("")
         self._ids.append(source.id)
         self._last.append(math.nan)
         self._held.append(0.0)
-        self._active.append(False)
-        # Copies of id and text: those a row was read with would keep the memory of all the rows around them.
-        self._number[self._ids[number]] = number
-        url = source.url.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
-        self._write(number, source, url)
+        self._added.append(source.added)
+        self._terms.append(0)
+        self._marks.append(HERE | KNOWN)
+        self.labels.append(source.url)
+        self._by_id.put(number)
+        self._by_url.put(number)
+        self._take_over(number, source)
+        if self._store is None:
+            self._lines.put(source.id, source, self._turn)
+            self._progress.put(source.id, Progress(source=source.id), self._turn)
         return number
 
     def remove(self, number: int) -> None:
         """One is no longer in the catalogue; all of it is forgotten once no visit to it is under way."""
-        self._number.pop(self._ids[number], None)
-        if self._by_url.get(self._urls[number]) == number:
-            del self._by_url[self._urls[number]]
+        self._by_id.remove(number)
+        self._by_url.remove(number)
+        self._marks[number] &= ~HERE
         if number not in self.in_flight:
             self._forget(number)
 
@@ -136,62 +202,114 @@ class Roster:
                 self._forget(number)
 
     def _forget(self, number: int) -> None:
-        self._ids[number], self._urls[number], self._active[number] = 0, "", False
-        self._packed_sources[number] = self._packed_progress[number] = USUAL
+        id = self._ids[number]
+        if self._by_id.find(id) is None:
+            self._lines.drop(id)
+            self._progress.drop(id)
+        self._marks[number] = 0
+        self._costs.pop(number, None)
 
     # -- who
 
-    @property
-    def numbers(self) -> Mapping[int, int]:
-        """Those in the catalogue, by the store's id."""
-        return self._number
-
     def numbers_of(self, ids: Iterable[int]) -> list[int]:
         """The numbers of those of these that are in the catalogue."""
-        return [self._number[id] for id in ids if id in self._number]
-
-    @property
-    def urls(self) -> Mapping[str, int]:
-        """Those in the catalogue, by URL."""
-        return self._by_url
+        found = map(self._by_id.find, ids)
+        return [number for number in found if number is not None]
 
     def __contains__(self, number: int) -> bool:
         """Whether it is in the catalogue."""
-        return self._number.get(self._ids[number]) == number
+        return bool(self._marks[number] & HERE)
 
     def visited_ids(self) -> set[int]:
         """The store's ids of those being visited."""
         return {self._ids[number] for number in self.in_flight}
 
+    def everyone(self) -> IntArray:
+        """The numbers of all in the catalogue."""
+        return np.flatnonzero(np.frombuffer(self._marks, np.uint8) & HERE)
+
+    def everyone_active(self) -> IntArray:
+        """The same of those that are neither paused nor retired."""
+        return np.flatnonzero((np.frombuffer(self._marks, np.uint8) & (HERE | ACTIVE)) == HERE | ACTIVE)
+
     def count_active(self) -> int:
         """How many are neither paused nor retired."""
-        return sum(map(self.active, self._number.values()))
+        return len(self.everyone_active())
 
     def count_unfetched(self) -> int:
         """How many of these were never fetched."""
-        return sum(math.isnan(self._last[n]) and self.active(n) for n in self._number.values())
+        return int(np.count_nonzero(np.isnan(np.frombuffer(self._last)[self.everyone_active()])))
 
     # -- what
 
     def source(self, number: int) -> Source:
         """A copy of its line in the catalogue."""
-        return self._source_packing.unpack(self._packed_sources[number], id=self._ids[number], url=self._urls[number])
+        return self.sources([number])[0]
 
     def progress(self, number: int) -> Progress:
         """A copy of what crawling it has led to, but for the schedule."""
-        return self._progress_packing.unpack(self._packed_progress[number], source=self._ids[number])
+        return self.progresses([number])[0]
+
+    def sources(self, numbers: Sequence[int]) -> list[Source]:
+        """Copies of the lines of some; of one that went an address is left, and that it is retired."""
+        ids = [self._ids[number] for number in numbers]
+        found = self._read(ids, self._lines, lambda store, some: {each.id: each for each in store.sources(ids=some)})
+        return [
+            self._lines.get(id, id=id, url=self.url(number))
+            if id in self._lines
+            else found.get(id) or Source(id=id, url=self.url(number), state="retired")
+            for id, number in zip(ids, numbers, strict=True)
+        ]
+
+    def progresses(self, numbers: Sequence[int]) -> list[Progress]:
+        """Copies of what crawling some has led to."""
+        ids = [self._ids[number] for number in numbers]
+        found = self._read(
+            ids, self._progress, lambda store, some: {each.source: each for each in store.progress(some)}
+        )
+        return [
+            self._progress.get(id, source=id) if id in self._progress else found.get(id) or Progress(source=id)
+            for id in ids
+        ]
+
+    def has_unstored_progress(self, number: int) -> bool:
+        """Whether crawling it has led to something that the store does not have yet."""
+        return self._ids[number] in self._progress
+
+    def _read(
+        self, ids: list[int], kept: Unstored[Any], read: Callable[[Records, list[int]], dict[int, R]]
+    ) -> dict[int, R]:
+        """The records of those that the store has the latest of."""
+        asked = [id for id in ids if id not in kept]
+        return read(self._store, asked) if asked and self._store is not None else {}
+
+    def id(self, number: int) -> int:
+        """The store's id of it."""
+        return self._ids[number]
 
     def url(self, number: int) -> str:
-        """Its address."""
-        return self._urls[number]
+        """Its address; empty if it is forgotten."""
+        return self.labels[number] if self._marks[number] & KNOWN else ""
+
+    def cost(self, number: int) -> float:
+        """What a crawl of it spends."""
+        return self._costs.get(number, 1.0)
+
+    def added(self, number: int) -> float:
+        """When it came into the catalogue."""
+        return self._added[number]
 
     def active(self, number: int) -> bool:
         """Whether it is neither paused nor retired."""
-        return bool(self._active[number])
+        return bool(self._marks[number] & ACTIVE)
+
+    def is_tried(self, number: int) -> bool:
+        """Whether it was crawled, or that was tried."""
+        return bool(self._marks[number] & TRIED)
 
     def is_active(self, id: int) -> bool:
         """Whether a source, by the store's id, is here and neither paused nor retired."""
-        number = self.numbers.get(id)
+        number = self._by_id.find(id)
         return number is not None and self.active(number)
 
     def last(self, number: int) -> float:
@@ -202,23 +320,113 @@ class Roster:
         """Not before, as its progress says."""
         return self._held[number]
 
+    def times(self, numbers: IntArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Of many at once: the last crawls, until when they are held, and which are active."""
+        marks = np.frombuffer(self._marks, np.uint8)[numbers]
+        return np.frombuffer(self._last)[numbers], np.frombuffer(self._held)[numbers], (marks & ACTIVE) > 0
+
     # -- changes
 
-    def put_source(self, number: int, source: Source) -> None:
-        """It has a new line in the catalogue."""
-        before = self._urls[number]
-        if source.url != before and self._by_url.get(before) == number:
-            del self._by_url[before]
-        self._write(number, source, before if source.url == before else source.url)
+    def says_the_same(self, number: int, terms: int) -> bool:
+        """Whether its owner said the same of it before, by a number that stands for that; it is remembered."""
+        before, self._terms[number] = self._terms[number], terms
+        return before == terms
 
-    def put_progress(self, number: int, progress: Progress) -> None:
-        """A crawl has led to more; the schedule is not kept."""
-        self._packed_progress[number] = self._progress_packing.pack(progress)
+    def put_source(self, number: int, source: Source, *, stored: bool = False) -> None:
+        """It has a new line in the catalogue; `stored` says that this is the store's."""
+        if source.url != self.labels[number]:
+            self._by_url.remove(number)
+            self.labels.replace(number, source.url)
+            self._by_url.put(number)
+        self._take_over(number, source)
+        if stored and self._store is not None:
+            self._lines.drop(source.id)
+        else:
+            self._turn += 1
+            self._lines.put(source.id, source, self._turn)
+
+    def put_progress(self, number: int, progress: Progress, *, stored: bool = False) -> None:
+        """A crawl has led to more; the schedule is not kept. `stored` says that it is read from the store."""
         self._last[number] = math.nan if progress.last is None else progress.last
         self._held[number] = progress.held_until
+        self._mark(number, TRIED, progress.last is not None or progress.is_tried)
+        if not stored or self._store is None:
+            self._turn += 1
+            self._progress.put(progress.source, progress, self._turn)
 
-    def _write(self, number: int, source: Source, url: str) -> None:
-        self._packed_sources[number] = self._source_packing.pack(source)
-        self._active[number] = source.state == "active"
-        self._urls[number] = url
-        self._by_url[url] = number
+    @property
+    def turn(self) -> int:
+        """Grows with everything that is put."""
+        return self._turn
+
+    def stored(self, ids: Iterable[int], turn: int) -> None:
+        """The store has all that was put of these sources up to a turn."""
+        if self._store is not None:
+            for id in ids:
+                self._lines.drop(id, turn)
+                self._progress.drop(id, turn)
+
+    def _take_over(self, number: int, source: Source) -> None:
+        self._mark(number, ACTIVE, source.state == "active")
+        if source.cost != 1.0:
+            self._costs[number] = source.cost
+        else:
+            self._costs.pop(number, None)
+
+    def _mark(self, number: int, bit: int, is_so: bool) -> None:
+        self._marks[number] = self._marks[number] | bit if is_so else self._marks[number] & ~bit
+
+
+class ById(Mapping[int, int]):
+    """Numbers by the store's id."""
+
+    def __init__(self, roster: Roster, index: NumberIndex) -> None:
+        self._roster, self._index = roster, index
+
+    def __getitem__(self, id: int) -> int:
+        number = self._index.find(id)
+        if number is None:
+            raise KeyError(id)
+        return number
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, int) and self._index.find(id) is not None
+
+    def get(self, id: int, default: Any = None) -> Any:
+        """The number, if it is there."""
+        number = self._index.find(id)
+        return default if number is None else number
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self._roster.id, self._roster.everyone().tolist())
+
+
+class ByUrl(Mapping[str, int]):
+    """Numbers by address."""
+
+    def __init__(self, roster: Roster, index: NumberIndex) -> None:
+        self._roster, self._index = roster, index
+
+    def __getitem__(self, url: str) -> int:
+        number = self._index.find(url)
+        if number is None:
+            raise KeyError(url)
+        return number
+
+    def __contains__(self, url: object) -> bool:
+        return isinstance(url, str) and self._index.find(url) is not None
+
+    def get(self, url: str, default: Any = None) -> Any:
+        """The number, if it is there."""
+        number = self._index.find(url)
+        return default if number is None else number
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __iter__(self) -> Iterator[str]:
+        numbers = self._roster.everyone().tolist()
+        return (url for number in numbers if self._index.find(url := self._roster.url(number)) == number)

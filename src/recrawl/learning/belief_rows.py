@@ -74,6 +74,9 @@ def unpack(beliefs: CatalogueBeliefs, ids: IntArray, rows: Sequence[bytes], last
             model.looked_at(places, last[mine])  # which has been mended where a clock was ahead
         used[mine] = True
         read = [k for k in mine if more and len(told[k]) == size + more]
+        if not read:
+            continue
+        beliefs.hear_readers()
         packed = np.frombuffer(b"".join([told[k][size:] for k in read]), beliefs.readers.layout)
         beliefs.readers.unpack(beliefs.place[ids[read]].astype(np.int64), packed)
     heard = [k for k, (_, said) in enumerate(whole) if said]
@@ -101,5 +104,7 @@ def load_shared(beliefs: CatalogueBeliefs, state: dict[str, Any]) -> None:
             beliefs.model(kind).load_shared(state[name])
     if "readers" in state:
         beliefs.readers.load_shared(state["readers"])
+        if beliefs.readers.heard:
+            beliefs.hear_readers()
     if "signals" in state:
         beliefs.told().load_shared(state["signals"])

@@ -32,6 +32,7 @@ from recrawl.learning.columns import Column, Columns
 from recrawl.learning.engine_waits import EngineWaits, Waits
 from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.items import ItemModel
+from recrawl.learning.labels import Labels
 from recrawl.learning.model import DEFAULT_HALF_LIFE_S, BeliefModel, Moments, Reason, Setting, Times
 from recrawl.learning.page_model import PageModel
 from recrawl.learning.rates import POINTS, UNIX_TIMES
@@ -60,13 +61,17 @@ def kind_of(visits: Visits, setting: Setting) -> int:
     if objective in ("changes", "freshness"):
         told = visits.changed, visits.published, visits.new, visits.worth
         return UNKNOWN if all(field is None for field in told) else PAGES
-    if visits.published is not None or visits.new is not None:
+    if _lists_items(visits):
         learns_decay = objective == "ephemeral" and setting.half_life is None
         shows_decay = visits.interest is not None or visits.worth is not None
         return ITEMS if setting.now < UNIX_TIMES or (learns_decay and shows_decay) else FEEDS
     if visits.worth is not None and objective == "ephemeral":
         return WORTH
     return UNKNOWN if visits.changed is None else PAGES
+
+
+def _lists_items(visits: Visits) -> bool:
+    return visits.published is not None or visits.new is not None
 
 
 class CatalogueBeliefs(Columns):
@@ -94,8 +99,10 @@ class CatalogueBeliefs(Columns):
         self.models: dict[int, BeliefModel] = {}
         self.free: dict[int, list[int]] = {}
         """Rows of each model whose sources have turned out to be of another kind."""
-        self.labels: list[str] | None = None
+        self.labels: Labels | None = None
         self.readers = Readership(0, self.usual_half_life)
+        self.hears_readers = False
+        """Whether anybody has clicked: until then readers take no room."""
         self.signals: Signals | None = None
         """Once anybody has said something."""
         self.engine: EngineWaits | None = None
@@ -111,14 +118,15 @@ class CatalogueBeliefs(Columns):
     def enter(self, count: int, labels: Sequence[str] | None = None) -> None:
         """New sources; `labels` are URLs or paths along which priors are pooled."""
         before = self.size
+        if labels is not None and self.labels is None:
+            # Those of a live program are the roster's own, which grow with it.
+            self.labels = labels if isinstance(labels, Labels) and not before else Labels([""] * before)
         self.grow(count)
         if self.signals is not None:
             self.signals.lists.grow(self.size)
         if self.engine is not None:
             self.engine.grow(count)
-        if labels is not None and self.labels is None:
-            self.labels = [""] * before
-        if self.labels is not None:
+        if self.labels is not None and len(self.labels) < self.size:
             self.labels.extend(labels if labels is not None else [""] * count)
 
     def label(self, target: int) -> str:
@@ -161,7 +169,7 @@ class CatalogueBeliefs(Columns):
         first = len(model)
         model.clear(np.array(reused, np.int64))
         model.grow(more)
-        if kind == FEEDS:
+        if kind == FEEDS and self.hears_readers:
             self.readers.clear(np.array(reused, np.int64))
             self.readers.grow(more)
         self.kind[ids], self.place[ids] = kind, [*reused, *range(first, first + more)]
@@ -257,7 +265,7 @@ class CatalogueBeliefs(Columns):
             everybody = model.learn(visits.renumbered(rows), since, first, prompted)
         else:
             everybody = model.learn(visits.renumbered(rows), since, first)
-        if isinstance(model, FeedModel) and (visits.published is not None or visits.new is not None):
+        if self.hears_readers and isinstance(model, FeedModel) and _lists_items(visits):
             self.readers.find(rows, *model.shown, visits.now)
             everybody |= self._follow_readers(ids, self.readers.keep_up(visits.now))
         return everybody
@@ -267,9 +275,20 @@ class CatalogueBeliefs(Columns):
         mine = self.kind[ids] == FEEDS
         if not mine.any():
             return False
+        if not self.hears_readers:
+            self.hear_readers()
+            model = self.models[FEEDS]
+            assert isinstance(model, FeedModel)
+            self.readers.expect(*model.found_so_far())
         rows = self.place[ids[mine]].astype(np.int64)
         fitted = self.readers.listen(rows, Clicked(*(column[mine] for column in told)), now)
         return self._follow_readers(np.unique(ids[mine]), fitted)
+
+    def hear_readers(self) -> None:
+        """Somebody has clicked, now or before a restart."""
+        self.hears_readers = True
+        if FEEDS in self.models:
+            self.readers.grow(len(self.models[FEEDS]) - len(self.readers))
 
     def _follow_readers(self, ids: IntArray, fitted: bool) -> bool:
         if self.readers.heard:
@@ -410,4 +429,4 @@ class CatalogueBeliefs(Columns):
         """What was loaded in part is not used: models that know no source yet begin anew."""
         self.models = {kind: model for kind, model in self.models.items() if len(model)}
         if not len(self.readers):
-            self.readers = Readership(0, self.usual_half_life)
+            self.readers, self.hears_readers = Readership(0, self.usual_half_life), False

@@ -87,6 +87,8 @@ class Columns:
 
 
 def _empty(column: Column, size: int) -> npt.NDArray[Any]:
+    if column.fill == 0:  # takes no memory before it is written to
+        return np.zeros((size, column.width) if column.width else size, column.dtype)
     return np.full((size, column.width) if column.width else size, column.fill, column.dtype)
 
 

@@ -236,6 +236,11 @@ class FeedModel(Parts):
         shape, scale_rate = self.arrivals.shape[rows][:, None], self.arrivals.scale_rate[rows][:, None]
         return normalised(shape * np.log(per_day) - scale_rate * per_day)
 
+    def found_so_far(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Since when and until when feeds were watched, Unix seconds, NaN for never, and their items per second."""
+        rows = np.arange(len(self))
+        return self.rhythms.known_from[rows] * DAY, self.rhythms.until[rows] * DAY, self.rates(rows)
+
     def _believed(self) -> FeedBeliefs:
         arrivals, rhythms = self.arrivals, self.rhythms
         law = rhythms.rate, arrivals.shape, arrivals.scale_rate

@@ -18,6 +18,9 @@ they are visited, clicked, or when the common law is fitted.
 thousand. With y clicks on an item, Σy²/Σy is 1 + ξ (weighed by clicks) where items of a source are alike; what it is
 more is the dispersion φ beyond 1, pooled over the catalogue, which divides both N and E.
 
+*Until somebody clicks* nothing of this is kept: a source takes room only where there are readers. At the first click
+of all, what was found before is taken from the source's pace Λ, S(μ) = Λ(1 − e^{−μT})/μ after a time T.
+
 *Appeal* is ξ over the catalogue's mean: 1 where nothing is known, and 1 for everybody until somebody clicks. Items
 count as there to be clicked from the first click on. Evidence is forgotten at a half-life of thirty days.
 
@@ -261,6 +264,18 @@ class Readership(Columns):
         """New items: publication times in one array, cut by `offsets`, and how many more have no date."""
         _find(ids, offsets, times, undated, now, self.since, self.rates, self._state(), self.begun)
         self.usual[ids] = self.half_life
+
+    def expect(self, begun: FloatArray, until: FloatArray, pace: FloatArray) -> None:
+        """Nobody had clicked so far, and nothing was kept: each source has found what its pace leads to expect.
+
+        Parameters, one per source, NaN where it was never looked at
+            begun, until: from when to when it was watched
+            pace: items per second
+        """
+        seen = np.flatnonzero(~np.isnan(begun))
+        self.begun[seen], self.told[seen], self.usual[seen] = begun[seen], until[seen], self.half_life
+        faded = -np.expm1(-np.outer(np.maximum(until[seen] - begun[seen], 0.0), self.rates))
+        self.mass[seen] = pace[seen, None] * faded / self.rates
 
     def listen(self, ids: IntArray, told: Clicked, now: float) -> bool:
         """Clicks on one item each of some sources; True if the common law was fitted anew.

@@ -70,7 +70,6 @@ class RankedPolicy(Targets):
             raise ParameterError("sources", f"given: {type(self).__name__} needs known parameters", None)
         self.random = np.random.default_rng(self.seed)
         self.sources = sources
-        self.labels = None if labels is None else list(labels)
         self.cost: FloatArray = np.ones(targets) if sources is None else sources.cost.copy()
         self.last: FloatArray = np.full(targets, -np.inf)
         self.held_until: FloatArray = np.full(targets, -np.inf)

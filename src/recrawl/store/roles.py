@@ -56,6 +56,10 @@ class Catalogue(Protocol):
         """Those that match, by id unless another order is given."""
         ...
 
+    def every_source(self) -> Iterator[Source]:
+        """All, by id, a few thousand read at a time."""
+        ...
+
     def count(
         self,
         *,

@@ -156,6 +156,14 @@ class SqlCatalogue(SqlRole):
         rows = self._fetch(f"SELECT {columns(Source)} FROM sources WHERE {column} = $1", value)
         return source_of(rows[0]) if rows else None
 
+    def every_source(self) -> Iterator[Source]:
+        """All, by id, a few thousand read at a time."""
+        last = 0
+        selected = f"SELECT {columns(Source)} FROM sources WHERE id > $1 ORDER BY id LIMIT {PAGE}"
+        while rows := self._fetch(selected, last):
+            yield from map(source_of, rows)
+            last = rows[-1][0]
+
     def removed(self, since_revision: int) -> list[int]:
         """Ids of the sources removed after a revision."""
         rows = self._fetch("SELECT source FROM removed WHERE revision > $1 ORDER BY source", since_revision)

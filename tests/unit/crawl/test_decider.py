@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from tests.deciders import empty_decider
 
 from recrawl import wiring
 from recrawl.config import Config, Politeness, SourceOptions
@@ -35,11 +36,7 @@ def decider(tmp_path: Path) -> Decider:
     """An empty catalogue, long after the start."""
     config = Config(politeness=Politeness(delay="10s", min_interval="0s"))
     slots = HostSlots(config.politeness, START, random.Random(0))
-    store = SqliteStore(tmp_path / "recrawl.db")
-    try:
-        return wiring.make_decider(config, store, slots, START)
-    finally:
-        store.close()
+    return empty_decider(config, slots, START)
 
 
 def source(id: int, host: str = "a.example") -> Source:
@@ -150,7 +147,7 @@ def test_of_sources_that_left_nothing_is_kept_but_the_number(decider: Decider) -
     decider.learn_from([answered(flying[0], NOW + 1.0)], NOW + 1.0)
     decider.give_back(flying[1:], NOW + 1.0)
     assert [decider.roster.source(n).url for n in (0, 1)] == ["", ""]
-    assert [decider.progress(n).source for n in (0, 1)] == [0, 0]
+    assert [decider.progress(n).is_tried for n in (0, 1)] == [False, False]
 
 
 # -- when things were learned
@@ -198,11 +195,7 @@ def test_a_source_that_moves_onto_one_that_somebody_else_crawls_is_retired(decid
 def apart(tmp_path: Path) -> Decider:
     """An empty catalogue of sources that share nothing, long after the start."""
     config = Config(politeness=Politeness(scope="url", delay="10s", min_interval="0s"))
-    store = SqliteStore(tmp_path / "apart.db")
-    try:
-        return wiring.make_decider(config, store, HostSlots(config.politeness, START, random.Random(0)), START)
-    finally:
-        store.close()
+    return empty_decider(config, HostSlots(config.politeness, START, random.Random(0)), START)
 
 
 def visit(decider: Decider, at: float) -> list[int]:
@@ -319,8 +312,7 @@ def test_the_only_source_of_a_host_is_known_to_be_alone(decider: Decider) -> Non
 def test_a_delay_is_lifted_where_every_source_is_a_host_of_its_own(tmp_path: Path) -> None:
     config = Config(politeness=Politeness(scope="url", delay="1s"))
     slots = HostSlots(config.politeness, START, random.Random(0))
-    with SqliteStore(tmp_path / "own.db") as store:
-        decider = wiring.make_decider(config, store, slots, START)
+    decider = empty_decider(config, slots, START)
     decider.upsert([source(1)], NOW)
     (intent,) = decider.choose(NOW, 1.0)
     slots.take(intent.host, NOW)
@@ -338,8 +330,7 @@ def refused(tmp_path: Path) -> Decider:
     """One source, held because of its robots.txt, under settings that are known."""
     config = Config()
     slots = HostSlots(config.politeness, START, random.Random(0))
-    with SqliteStore(tmp_path / "refused.db") as store:
-        decider = wiring.make_decider(config, store, slots, START)
+    decider = empty_decider(config, slots, START)
     options = source(1).terms(decider.rules.defaults)
     under = decider.rules.causes.of_source("robots", source(1), options)
     held = {"held_until": NOW + 9e4, "held_by": "robots.txt does not allow it", "held_cause": "robots"}
@@ -392,3 +383,14 @@ def test_a_list_is_read_in_full_if_sources_were_added_to_its_host_since(decider:
     decider.upsert([Source(id=2, url="https://a.example/2", state="paused", added=NOW)], NOW + 20 * DELAY_S)
     (again,) = decider.choose(NOW + 30 * DELAY_S, 1.0)
     assert (again.source.id, again.progress.etag, again.progress.modified) == (1, "", "")
+
+
+def test_what_somebody_removed_a_moment_ago_is_not_fetched(tmp_path: Path) -> None:
+    config = Config(politeness=Politeness(delay="0s", min_interval="0s"))
+    with SqliteStore(tmp_path / "recrawl.db") as store:
+        store.add([Source(url="https://a.example/"), Source(url="https://b.example/")])
+        decider = wiring.make_decider(config, store, HostSlots(config.politeness, START, random.Random(0)), START)
+        store.remove([1])
+        assert chosen(decider, NOW) == [2]
+        assert chosen(decider, NOW) == []
+        assert decider.roster.visited_ids() == {2}

@@ -58,7 +58,7 @@ def test_a_host_with_as_many_visits_as_it_may_have_is_held_until_one_is_over() -
     assert groups.held == {0: NOW}
     hosts.begin_visits([1], NOW)
     assert groups.held == {0: math.inf}
-    hosts.end_visits(["a.example"], NOW)
+    hosts.end_visits([0], NOW)
     assert groups.held == {0: NOW}
 
 
@@ -67,7 +67,7 @@ def test_the_delay_of_a_host_is_told_when_its_request_is_over() -> None:
     hosts.begin_visits([0], NOW)
     hosts.slots.take("a.example", NOW)
     hosts.slots.done("a.example", NOW)
-    hosts.end_visits(["a.example"], NOW)
+    hosts.end_visits([0], NOW)
     assert groups.held == {0: NOW + DELAY_S}
 
 

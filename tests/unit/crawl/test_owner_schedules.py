@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import numpy as np
 import pytest
+from tests.deciders import empty_decider
 
-from recrawl import wiring
 from recrawl.config import Config, Politeness, QuietHours, SourceOptions, TagSettings, active_from
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.fetching.fetcher import FetchResult
@@ -21,7 +21,6 @@ from recrawl.crawl.fetching.transport import Response
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.visits import Intent, Visit
 from recrawl.store.records import Progress, Source, VisitUpdate
-from recrawl.store.sqlite import SqliteStore
 
 MIDNIGHT = 1_700_006_400.0  # 00:00 UTC
 HOUR = 3600.0
@@ -36,8 +35,7 @@ def made(tmp_path: Path) -> Callable[..., Decider]:
     def make(policy: str = "learned_whittle", **tags: TagSettings) -> Decider:
         config = Config(politeness=Politeness(delay="0s", min_interval="30s"), tags=tags, policy=policy)
         slots = HostSlots(config.politeness, 0.0, random.Random(0))
-        with SqliteStore(tmp_path / "recrawl.db") as store:
-            return wiring.make_decider(config, store, slots, MIDNIGHT)
+        return empty_decider(config, slots, MIDNIGHT)
 
     return make
 

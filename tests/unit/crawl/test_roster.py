@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 
 import msgspec
 from hypothesis import given
@@ -129,10 +130,63 @@ def test_text_that_is_no_text_is_mended_as_the_store_does() -> None:
     assert roster.progress(number).etag == "\ufffd"
 
 
-def test_a_usual_source_takes_less_than_300_bytes() -> None:
-    roster = Roster()
-    numbers = [roster.add(Source(id=k, url=f"https://example.org/{k}/feed", kind="feed")) for k in range(1, 101)]
-    for number in numbers:
-        roster.put_progress(number, Progress(source=number + 1, last=1.7e9, visits=3, captured=2.5, digest=""))
-    packed = sum(map(sys.getsizeof, roster._packed_sources + roster._packed_progress + roster._urls))
-    assert packed / len(numbers) < 300
+class Kept:
+    """A store of a few lines, which says what it was asked for."""
+
+    def __init__(self, *sources: Source) -> None:
+        self.lines = {source.id: source for source in sources}
+        self.past: dict[int, Progress] = {}
+        self.asked: list[list[int]] = []
+
+    def sources(self, *, ids: Sequence[int]) -> list[Source]:
+        self.asked.append([*ids])
+        return [self.lines[id] for id in ids if id in self.lines]
+
+    def progress(self, ids: Sequence[int]) -> list[Progress]:
+        return [self.past.get(id, Progress(source=id)) for id in ids]
+
+
+def over_a_store(count: int = 2) -> tuple[Roster, Kept]:
+    lines = [Source(id=k, url=f"https://a.example/{k}", title=f"The {k}th") for k in range(1, count + 1)]
+    store = Kept(*lines)
+    roster = Roster(store)
+    for line in lines:
+        roster.add(line)
+    return roster, store
+
+
+def test_what_the_store_has_is_read_there_several_at_once() -> None:
+    roster, store = over_a_store()
+    assert [line.title for line in roster.sources([1, 0])] == ["The 2th", "The 1th"]
+    assert store.asked == [[2, 1]]
+
+
+def test_what_it_does_not_have_yet_is_kept_until_it_does() -> None:
+    roster, store = over_a_store()
+    roster.put_progress(0, Progress(source=1, etag="new"))
+    roster.put_source(0, Source(id=1, url="https://a.example/1", title="Another"))
+    written = roster.turn
+    assert (roster.progress(0).etag, roster.source(0).title) == ("new", "Another")
+    roster.put_progress(0, Progress(source=1, etag="newer"))
+    roster.stored([1], written)
+    assert (roster.progress(0).etag, roster.source(0).title) == ("newer", "The 1th")
+    roster.stored([1], roster.turn)
+    assert roster.progress(0).etag == ""
+    assert store.asked == [[1]]
+
+
+def test_what_is_gone_from_the_store_is_as_good_as_retired() -> None:
+    roster, store = over_a_store()
+    del store.lines[1]
+    assert (roster.source(0).url, roster.source(0).state) == ("https://a.example/1", "retired")
+
+
+def test_over_a_store_a_source_takes_the_room_of_its_address_and_a_few_numbers() -> None:
+    count = 3000
+    roster, _ = over_a_store(count)
+    columns = (roster._ids, roster._last, roster._held, roster._added, roster._terms, roster._marks)
+    indices = (roster._by_id._places, roster._by_url._places)
+    addresses = (roster.labels._text, roster.labels._ends)
+    assert sum(map(sys.getsizeof, (*columns, *indices, *addresses))) / count < 120
+    assert not roster._lines._packed
+    assert not roster._progress._packed

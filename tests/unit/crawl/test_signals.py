@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,12 @@ def test_signals_of_sources_nobody_knows_yet_wait_on() -> None:
 
 
 @pytest.fixture
-def decider(tmp_path: Path) -> Decider:
+def decider(tmp_path: Path) -> Iterator[Decider]:
     """A feed and a page that were visited a while ago, at a price at which they are left alone, and a new source."""
     config = Config(politeness=Politeness(delay="0s", min_interval="60s"))
     with SqliteStore(tmp_path / "recrawl.db") as store:
         store.add([Source(url=f"https://{name}.example/") for name in "abc"])
-        return wiring.make_decider(config, store, HostSlots(config.politeness, 0.0, random.Random(0)), NOW)
+        yield wiring.make_decider(config, store, HostSlots(config.politeness, 0.0, random.Random(0)), NOW)
 
 
 def visited(decider: Decider, number: int, **more: object) -> Progress:

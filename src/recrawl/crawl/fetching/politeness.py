@@ -121,6 +121,10 @@ class HostSlots:
             return self._started + self.delay_s
         return slot.free if slot.flying < self._parallel else math.inf
 
+    def heard_of(self) -> list[str]:
+        """Those that anything is remembered of; to all others the same applies."""
+        return list(self._slots)
+
     def in_use(self) -> list[str]:
         """Those with a request under way."""
         return [key for key, slot in self._slots.items() if slot.flying]

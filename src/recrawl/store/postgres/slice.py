@@ -155,6 +155,10 @@ class Slice(PostgresRoles):
         kept = self._buckets.show({row[0]: row[-1] for row in rows}, epochs)
         return [source_of(row) for row in rows if row[0] in kept]
 
+    def every_source(self) -> Iterator[Source]:
+        """Those of the buckets seen."""
+        return iter(self.sources())
+
     def removed(self, since_revision: int) -> list[int]:
         """Sources that were removed, that left the buckets seen, or whose buckets went, after a revision."""
         revision, number = divmod(since_revision, _CHANGES)

@@ -1,0 +1,86 @@
+"""Finds numbers by what they stand for, in a few bytes each.
+
+The keys are not kept here: whoever has numbers can say what each stands for. So an entry is a place in a table of
+32-bit numbers, where a dict has a hash, two pointers and two objects.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable
+
+FEWEST = 64
+EMPTY, LEFT = -1, -2
+
+
+class NumberIndex:
+    """Open addressing, at most two thirds full.
+
+    Parameters
+        key: what a number stands for; it must not change while the number is here
+
+    >>> names = ["a", "b"]
+    >>> index = NumberIndex(names.__getitem__)
+    >>> index.put(0), index.put(1)
+    (None, None)
+    >>> index.find("b"), index.find("c")
+    (1, None)
+    """
+
+    def __init__(self, key: Callable[[int], Hashable]) -> None:
+        self._key = key
+        self._places = array("i", [EMPTY]) * FEWEST
+        self._used = self._size = 0
+        """Places that are not empty, and numbers that are here."""
+
+    def __len__(self) -> int:
+        return self._size
+
+    def find(self, key: Hashable) -> int | None:
+        """The number that stands for this."""
+        place = self._place(key)
+        number = self._places[place]
+        return number if number >= 0 else None
+
+    def put(self, number: int) -> None:
+        """It is here from now on, in the place of another that stands for the same."""
+        self.reserve(1)
+        place = self._place(self._key(number))
+        before = self._places[place]
+        self._used += before == EMPTY
+        self._size += before < 0
+        self._places[place] = number
+
+    def remove(self, number: int) -> None:
+        """It is here no more; nothing happens if it was not."""
+        place = self._place(self._key(number))
+        if self._places[place] == number:
+            self._places[place] = LEFT
+            self._size -= 1
+
+    def _place(self, key: Hashable) -> int:
+        """Where it is, or could be."""
+        places, mask = self._places, len(self._places) - 1
+        place, step = hash(key) & mask, 0
+        while (number := places[place]) != EMPTY:
+            if number >= 0 and self._key(number) == key:
+                return place
+            step += 1
+            place = (place + step) & mask
+        return place
+
+    def reserve(self, count: int) -> None:
+        """So many more will come."""
+        if 3 * (self._used + count) >= 2 * len(self._places):
+            self._make_room(count)
+
+    def _make_room(self, count: int = 1) -> None:
+        """Without those that have left."""
+        numbers = [number for number in self._places if number >= 0]
+        size = len(self._places)
+        while 3 * (self._size + count) >= 2 * size:
+            size *= 2
+        self._places = array("i", [EMPTY]) * size
+        self._used = self._size = 0
+        for number in numbers:
+            self.put(number)
