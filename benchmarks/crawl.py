@@ -1,19 +1,30 @@
-"""What a fetch costs: recrawl beside Scrapy, the same small feeds from one synthetic web in one run.
+"""What a fetch costs: recrawl beside Scrapy and beside aiohttp alone, the same small feeds from one web in one run.
 
-recrawl runs its full loop (decide, politeness, robots.txt, fetch, read, learn, store) as `recrawl run --once` on a
-fresh store with a budget that does not bind; Scrapy fetches with robots.txt, reads with feedparser and stores items
-and a crawl log in SQLite (`benchmarks.scrapy_feeds`). Each is a process of its own, the web a third. Processor
-seconds are those of the crawling process and its children from start to end, imports included; filling recrawl's
-catalogue happens once in its life and is shown apart. A run counts only if every feed was fetched and both stored the
-same items.
+recrawl runs its full loop (decide, politeness, robots.txt, fetch, read, learn, store) as `recrawl run --once`, with a
+budget that does not bind, on a store that is fresh at first; Scrapy fetches with robots.txt, reads with feedparser and
+stores items and a crawl log in SQLite (`benchmarks.scrapy_feeds`); aiohttp fetches and does nothing else. Each is a
+process of its own, the web another. What is fetched (`benchmarks.feed_web`):
 
-Run: python -m benchmarks.crawl [--feeds N] [--rounds N] [--hosts N] [--only recrawl|scrapy]
+- *first*: every feed for the first time, its 20 items all new (Scrapy's share)
+- *not modified*: everything again: a 304 to each
+- *unchanged*: again, from a web that sends the whole document all the same
+- *changed*: again, each with one new item
+
+Processor seconds are those of the crawling process and its children from start to end, imports included; filling
+recrawl's catalogue happens once in its life and is shown apart. A run counts only if every feed was fetched once, and
+if all stored the same items. Every size is measured alike: "grows with" is the exponent over the sizes, and "each" what
+a further request costs, the start left out. With `--before`, an older source tree runs beside this one; what it has to
+compile is compiled in a small run that does not count, as for this one.
+
+Run: python -m benchmarks.crawl [--feeds N …] [--hosts N] [--schemes http https] [--only NAME …]
+     [--before COMMIT-OR-FOLDER] [--quick] [--json FILE]
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import shutil
 import sqlite3
@@ -23,15 +34,20 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from recrawl.synthweb.process import Served, running
+import numpy as np
+from benchmarks.feed_web import Told, told
 
+ROOT = Path(__file__).resolve().parents[1]
 RECRAWL = [sys.executable, "-c", "from recrawl.cli import main; main()"]
 ENTRIES = 20
 XML_SHARE = 0.8
 """Of the synthetic feeds; the others are JSON Feeds, which feedparser does not read."""
+WARM_UP = 200
+"""Feeds of the run that does not count."""
+SIZES, QUICK_SIZES = (5_000, 10_000, 20_000), (1_000, 2_000, 4_000)
 SETTINGS = """
 store = "recrawl.db"
 budget = "1000000/s"
@@ -40,17 +56,31 @@ allow_private = true
 parallel = 64
 [politeness]
 delay = "0s"
+min_interval = "0s"
 parallel_per_host = 2
 """
+STAGES = {
+    "first": ("first", "every feed for the first time", ()),
+    "not modified": ("again", "304", ()),
+    "unchanged": ("again", "200, the same", ("forget",)),
+    "changed": ("again", "200, one new item", ("remember", "next")),
+}
+"""What each is, and what the web is told before it."""
 
 
-class Cost(NamedTuple):
-    """Of one run: requests as the web counted them, items stored, seconds by the clock and of the processor."""
+@dataclass(frozen=True)
+class Cost:
+    """Of one stage of one contender."""
 
+    scheme: str
+    contender: str
+    stage: str
+    feeds: int
     requests: int
-    items: int
-    wall_s: float
     cpu_s: float
+    wall_s: float
+    handshakes: int
+    resumed: int
 
     @property
     def per_cpu_s(self) -> float:
@@ -58,98 +88,196 @@ class Cost(NamedTuple):
         return self.requests / self.cpu_s
 
 
-def timed(command: Sequence[str], folder: Path) -> tuple[float, float]:
-    """Run to the end; seconds by the clock, and processor seconds of it and all its children."""
-    began = time.perf_counter()
-    with open(folder / "output", "wb") as output:
-        child = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, env=_environment())
-        try:
-            _, status, usage = os.wait4(child.pid, 0)
-        except BaseException:
-            child.kill()
-            raise
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        sys.exit(f"{' '.join(command[-3:])} failed:\n{(folder / 'output').read_text(errors='replace')[-2000:]}")
-    return time.perf_counter() - began, usage.ru_utime + usage.ru_stime
+class Contender:
+    """Somebody who fetches, in a folder of its own."""
+
+    stages: tuple[str, ...] = tuple(STAGES)
+
+    def __init__(self, web: Told, urls: list[str], folder: Path) -> None:
+        self.web, self.folder = web, folder
+        folder.mkdir()
+        (folder / "urls.txt").write_text("\n".join(urls))
+
+    def timed(self, command: Sequence[str]) -> tuple[float, float]:
+        """Run to the end; seconds by the clock, and processor seconds of it and all its children."""
+        began = time.perf_counter()
+        with open(self.folder / "output", "wb") as output:
+            child = subprocess.Popen(
+                command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, env=self.environment()
+            )
+            try:
+                _, status, usage = os.wait4(child.pid, 0)
+            except BaseException:
+                child.kill()
+                raise
+            child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            said = (self.folder / "output").read_text(errors="replace")[-2000:]
+            sys.exit(f"{' '.join(command[-3:])} failed:\n{said}")
+        return time.perf_counter() - began, usage.ru_utime + usage.ru_stime
+
+    def source(self) -> Path:
+        """The folder whose `recrawl` it imports."""
+        return ROOT / "src"
+
+    def environment(self) -> dict[str, str]:
+        """Ours, with this repository importable and no settings of the user's."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RECRAWL_")}
+        trusted = {} if self.web.ca is None else {"SSL_CERT_FILE": str(self.web.ca)}
+        return kept | trusted | {"PYTHONPATH": os.pathsep.join((str(self.source()), str(ROOT)))}
+
+    def prepare(self) -> None:
+        """Before the first stage."""
+
+    def run(self) -> tuple[float, float]:
+        """One stage."""
+        raise NotImplementedError
+
+    def items(self) -> int | None:
+        """How many it stored."""
+        return None
 
 
-def _environment() -> dict[str, str]:
-    """Ours, with this repository importable and no settings of the user's."""
-    root = str(Path(__file__).resolve().parents[1])
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECRAWL_")}
-    return kept | {"PYTHONPATH": root}
+class Recrawl(Contender):
+    """This tree."""
+
+    def prepare(self) -> None:
+        """Fill the catalogue."""
+        (self.folder / "recrawl.toml").write_text(SETTINGS)
+        _, filling_s = self.timed([*RECRAWL, "import", "urls.txt"])
+        print(f"  catalogue filled, once: {filling_s:.1f} CPU s")
+
+    def run(self) -> tuple[float, float]:
+        """Fetch every source once."""
+        return self.timed([*RECRAWL, "run", "--once", "--json"])
+
+    def items(self) -> int | None:
+        """As in its store."""
+        return counted(self.folder / "recrawl.db")
 
 
-def scrapy(web: Served, urls: list[str], folder: Path) -> Cost:
-    """One run of Scrapy."""
-    (folder / "urls.txt").write_text("\n".join(urls))
-    began = time.time()
-    wall_s, cpu_s = timed([sys.executable, "-m", "benchmarks.scrapy_feeds", "urls.txt", "scrapy.db"], folder)
-    return Cost(requests(web, began, urls), items(folder / "scrapy.db"), wall_s, cpu_s)
+class Before(Recrawl):
+    """An older tree."""
+
+    tree = ROOT
+
+    def source(self) -> Path:
+        """The older tree's."""
+        return self.tree / "src"
 
 
-def recrawl(web: Served, urls: list[str], folder: Path) -> Cost:
-    """One run of recrawl."""
-    (folder / "urls.txt").write_text("\n".join(urls))
-    (folder / "recrawl.toml").write_text(SETTINGS)
-    _, filling_s = timed([*RECRAWL, "import", "urls.txt"], folder)
-    print(f"  catalogue of {len(urls):,} feeds filled, once: {filling_s:.1f} CPU s")
-    began = time.time()
-    wall_s, cpu_s = timed([*RECRAWL, "run", "--once", "--json"], folder)
-    return Cost(requests(web, began, urls), items(folder / "recrawl.db"), wall_s, cpu_s)
+class Aiohttp(Contender):
+    """Nothing but requests."""
+
+    def run(self) -> tuple[float, float]:
+        """Fetch every feed once."""
+        return self.timed([sys.executable, "-m", "benchmarks.aiohttp_fetch", "urls.txt", "validators.json"])
 
 
-def requests(web: Served, since: float, urls: list[str]) -> int:
-    """How many the web saw, after making sure that each feed was fetched, once."""
-    log = web.log(since)
-    fetched = [f"http://{each.host}{each.path}" for each in log if each.status == 200 and each.source is not None]
-    if sorted(fetched) != sorted(urls):
-        sys.exit(f"{len(urls):,} feeds, but {len(fetched):,} fetches of {len(set(fetched)):,} of them")
-    return len(log)
+class Scrapy(Contender):
+    """Its share is the first visit."""
+
+    stages = ("first",)
+
+    def run(self) -> tuple[float, float]:
+        """Fetch and store every feed once."""
+        return self.timed([sys.executable, "-m", "benchmarks.scrapy_feeds", "urls.txt", "scrapy.db"])
+
+    def items(self) -> int | None:
+        """As in its database."""
+        return counted(self.folder / "scrapy.db")
 
 
-def items(database: Path) -> int:
+CONTENDERS: dict[str, type[Contender]] = {"recrawl": Recrawl, "before": Before, "aiohttp": Aiohttp, "scrapy": Scrapy}
+
+
+def counted(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection:
         return int(connection.execute("SELECT count(*) FROM items").fetchone()[0])
 
 
-CONTENDERS = {"recrawl": recrawl, "scrapy": scrapy}
-
-
-def measured(name: str, web: Served, urls: list[str]) -> Cost:
-    """One run in a folder of its own."""
+def measured(scheme: str, names: Sequence[str], feeds: int, hosts: int) -> list[Cost]:
+    """All stages of all, stage by stage, so that they take turns."""
     folder = Path(tempfile.mkdtemp(prefix="recrawl-bench-"))
+    costs = []
     try:
-        cost = CONTENDERS[name](web, urls, folder)
+        made = int(feeds / XML_SHARE * 1.02) + 50
+        with told(made, hosts, ENTRIES, folder if scheme == "https" else None) as web:
+            urls = [url for url in web.urls if url.endswith(".xml")][:feeds]
+            running = {name: CONTENDERS[name](web, urls, folder / name) for name in names}
+            for each in running.values():
+                each.prepare()
+            for stage, (_, _, commands) in STAGES.items():
+                for line in commands:
+                    web.tell(line)
+                there = {name: each for name, each in running.items() if stage in each.stages}
+                costs += [one(scheme, name, stage, each, len(urls)) for name, each in there.items()]
+                stored = {name: found for name, each in there.items() if (found := each.items()) is not None}
+                if len(set(stored.values())) > 1:
+                    sys.exit(f"different items were stored: {stored}")
     finally:
         shutil.rmtree(folder)
-    print(
-        f"  {name}: {cost.wall_s:.1f} s, {cost.cpu_s:.1f} CPU s, {cost.per_cpu_s:,.0f} requests per CPU s", flush=True
-    )
+    return costs
+
+
+def one(scheme: str, name: str, stage: str, each: Contender, feeds: int) -> Cost:
+    """One stage of one of them."""
+    each.web.tell("count")
+    wall_s, cpu_s = each.run()
+    said = each.web.tell("count")
+    if said["feeds"] != feeds or said["fetches"] != feeds:
+        sys.exit(f"{name}, {stage}: {feeds:,} feeds, but {said['fetches']:,} fetches of {said['feeds']:,} of them")
+    requests = sum(said["statuses"].values())
+    cost = Cost(scheme, name, stage, feeds, requests, cpu_s, wall_s, said["handshakes"], said["resumed"])
+    reused = f", {cost.handshakes} handshakes, {cost.resumed} of them resumed" if scheme == "https" else ""
+    print(f"  {scheme} {feeds:>6,} {stage:<13}{name:<8}{cost.cpu_s:7.2f} CPU s, {cost.per_cpu_s:7,.0f} requests per "
+          f"CPU s, {wall_s:.1f} s by the clock{reused}", flush=True)  # fmt: skip
     return cost
 
 
-def table(costs: dict[str, Cost]) -> str:
-    """The best run of each, side by side."""
-    rows = [
-        ("requests", [f"{cost.requests:,}" for cost in costs.values()]),
-        ("items stored", [f"{cost.items:,}" for cost in costs.values()]),
-        ("wall s", [f"{cost.wall_s:,.1f}" for cost in costs.values()]),
-        ("CPU s", [f"{cost.cpu_s:,.1f}" for cost in costs.values()]),
-        ("requests per wall s", [f"{cost.requests / cost.wall_s:,.0f}" for cost in costs.values()]),
-        ("requests per CPU s", [f"{cost.per_cpu_s:,.0f}" for cost in costs.values()]),
-    ]
-    lines = [f"{'':<24}" + "".join(f"{name:>12}" for name in costs)]
-    lines += [f"{title:<24}" + "".join(f"{figure:>12}" for figure in figures) for title, figures in rows]
-    if len(costs) == 2:
-        lines.append(f"{'ratio':<24}{costs['recrawl'].per_cpu_s / costs['scrapy'].per_cpu_s:>11.1f}×")
+def table(costs: list[Cost]) -> str:
+    """The largest size side by side, and how it grows."""
+    lines = []
+    names = list(dict.fromkeys(cost.contender for cost in costs))
+    for scheme in dict.fromkeys(cost.scheme for cost in costs):
+        lines.append(f"\n{scheme}: requests per CPU second at {max(c.feeds for c in costs):,} feeds "
+                     "(a further request alone, µs; CPU grows with feeds to the power)")  # fmt: skip
+        lines.append(f"{'':<14}" + "".join(f"{name:>26}" for name in names))
+        for stage in STAGES:
+            row = [shown([c for c in costs if (c.scheme, c.stage, c.contender) == (scheme, stage, name)])
+                   for name in names]  # fmt: skip
+            lines.append(f"{stage:<14}" + "".join(f"{figure:>26}" for figure in row))
     return "\n".join(lines)
 
 
-def contenders(only: str | None) -> list[str]:
-    """Who runs; Scrapy where it is installed."""
-    names = [only] if only else list(CONTENDERS)
+def shown(costs: list[Cost]) -> str:
+    """Of one stage of one of them at all sizes."""
+    if not costs:
+        return ""
+    largest = max(costs, key=lambda cost: cost.feeds)
+    if len({cost.feeds for cost in costs}) < 2:
+        return f"{largest.per_cpu_s:,.0f}"
+    requests, cpu_s = np.array([c.requests for c in costs], float), np.array([c.cpu_s for c in costs])
+    each, _ = np.polyfit(requests, cpu_s, 1)
+    power, _ = np.polyfit(np.log(requests), np.log(cpu_s), 1)
+    return f"{largest.per_cpu_s:,.0f} ({1e6 * each:,.0f} µs; {power:.2f})"
+
+
+def earlier(tree: str) -> Path:
+    """The root of an older source tree: a folder, or a commit, whose files are taken out of the repository."""
+    if Path(tree, "src", "recrawl").is_dir():
+        return Path(tree).resolve()
+    folder = Path(tempfile.gettempdir(), f"recrawl-{tree}")
+    if not folder.is_dir():
+        packed = subprocess.run(["git", "-C", str(ROOT), "archive", tree, "src"], check=True, capture_output=True)
+        folder.mkdir()
+        subprocess.run(["tar", "-x", "-C", str(folder)], input=packed.stdout, check=True)
+    return folder
+
+
+def contenders(only: Sequence[str], before: str | None) -> list[str]:
+    """Who runs: Scrapy where it is installed, an older tree if it is named."""
+    names = list(only) or [name for name in CONTENDERS if name != "before" or before]
     if "scrapy" in names and importlib.util.find_spec("scrapy") is None:
         print("Scrapy is not installed, so there is nothing to compare with: pip install 'recrawl[scrapy]'")
         names.remove("scrapy")
@@ -158,25 +286,28 @@ def contenders(only: str | None) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--feeds", type=int, default=20_000)
+    parser.add_argument("--feeds", type=int, nargs="+")
     parser.add_argument("--hosts", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", choices=list(CONTENDERS))
+    parser.add_argument("--schemes", nargs="+", choices=["http", "https"], default=["http", "https"])
+    parser.add_argument("--only", nargs="+", choices=list(CONTENDERS), default=[])
+    parser.add_argument("--before", help="a commit, or the folder of an older tree")
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    names = contenders(options.only)
-    made = int(options.feeds / XML_SHARE * 1.02) + 50
-    world = ("--sources", made, "--hosts", options.hosts, "--speed", 1, "--law", "steady", "--rate", 0.01)
-    best: dict[str, Cost] = {}
-    with running(*world, "--rate-spread", 0, "--window", ENTRIES) as web:
-        urls = [url for url in web.urls() if url.endswith(".xml")][: options.feeds]
-        print(f"{len(urls):,} feeds of {ENTRIES} entries on {options.hosts} hosts")
-        for _ in range(options.rounds):
-            costs = {name: measured(name, web, urls) for name in names}
-            if len({cost.items for cost in costs.values()}) > 1:
-                sys.exit(f"different items were stored: { {name: cost.items for name, cost in costs.items()} }")
-            for name, cost in costs.items():
-                best[name] = min(cost, best.get(name, cost), key=lambda each: each.cpu_s)
-    print(table(best))
+    if options.before:
+        Before.tree = earlier(options.before)
+    names = contenders(options.only, options.before)
+    print("warming up: this run does not count")
+    for scheme in options.schemes:
+        measured(scheme, [name for name in names if issubclass(CONTENDERS[name], Recrawl)], WARM_UP, options.hosts)
+    print("measuring")
+    costs: list[Cost] = []
+    for feeds in options.feeds or (QUICK_SIZES if options.quick else SIZES):
+        for scheme in options.schemes:
+            costs += measured(scheme, names, feeds, options.hosts)
+    print(table(costs))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(cost) | {"per_cpu_s": cost.per_cpu_s} for cost in costs], indent=1))
 
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ def crawl(
             others.append(kept(trial, store, clock))
         wiring.install_event_loop()
         wiring.give_memory_back()
+        wiring.collect_rarely()
         until = None if seconds is None else clock.now() + seconds
         asyncio.run(_crawl(crawler, until, once, show, others))
 

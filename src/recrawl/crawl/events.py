@@ -7,6 +7,7 @@ Pure functions; nothing here delivers anything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from recrawl.crawl.reading.diffs import without_noise
 from recrawl.redaction import without_credentials
 from recrawl.store.records import Event, Item, Source, Version
+from recrawl.store.rows import mended
 
 SCHEMA_VERSION = 1
 """Grows when a field changes its meaning or goes away; new fields may come at any time."""
@@ -41,6 +43,24 @@ _encoder = msgspec.json.Encoder()
 _envelope = msgspec.json.Decoder(_Envelope)
 
 
+class _Item(msgspec.Struct, frozen=True):
+    title: str
+    link: str
+    summary: str
+    published: float | None
+    first_seen: float
+
+
+class _ItemBody(msgspec.Struct, frozen=True):
+    type: str
+    v: int
+    id: str
+    at: float
+    source: msgspec.Raw
+    worth: float
+    item: _Item
+
+
 def item_event(source: Source, item: Item, worth: float, now: float) -> Event:
     """A new item was found; `worth` is the interest captured by it, 0 in the backlog of a first visit.
 
@@ -48,14 +68,25 @@ def item_event(source: Source, item: Item, worth: float, now: float) -> Event:
     >>> msgspec.json.decode(event.body)["id"]
     'item:7:ffffffffffffffff'
     """
-    found = {
-        "title": item.title,
-        "link": item.link,
-        "summary": item.summary,
-        "published": item.published,
-        "first_seen": item.first_seen,
-    }
-    return _event("item", f"{item.key & 0xFFFF_FFFF_FFFF_FFFF:016x}", source, now, worth=worth, item=found)
+    return item_events(source, [(item, worth)], now)[0]
+
+
+def item_events(source: Source, found: Sequence[tuple[Item, float]], now: float) -> list[Event]:
+    """The same of all that a visit found, each with its worth; what they say of the source is written once."""
+    if not found:
+        return []
+    try:
+        origin = msgspec.Raw(_encoder.encode(_origin(source)))
+        return [_item_event(source.id, origin, item, worth, now) for item, worth in found]
+    except UnicodeEncodeError:  # half a surrogate pair: text from the web may hold one
+        origin = msgspec.Raw(_encoder.encode(mended(_origin(source))))
+        return [_item_event(source.id, origin, mended(item), worth, now) for item, worth in found]
+
+
+def _item_event(source: int, origin: msgspec.Raw, item: Item, worth: float, now: float) -> Event:
+    id = f"item:{source}:{item.key & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+    told = _Item(item.title, item.link, item.summary, item.published, item.first_seen)
+    return Event(at=now, body=_encoder.encode(_ItemBody("item", SCHEMA_VERSION, id, now, origin, worth, told)))
 
 
 def change_event(source: Source, version: Version, worth: float, now: float) -> Event:
@@ -90,23 +121,16 @@ def _milliseconds(now: float) -> int:
 
 
 def _event(type: str, name: str, source: Source, now: float, **more: object) -> Event:
-    """An event of a source; of the source as far as a reader needs it, never its headers."""
-    url = without_credentials(source.url)
-    origin = {"id": source.id, "url": url, "title": source.title, "tags": source.tags}
+    """An event of a source."""
     id = f"{type}:{source.id}:{name}"
-    body = {"type": type, "v": SCHEMA_VERSION, "id": id, "at": now, "source": origin, **more}
+    body = {"type": type, "v": SCHEMA_VERSION, "id": id, "at": now, "source": _origin(source), **more}
     try:
         return Event(at=now, body=_encoder.encode(body))
     except UnicodeEncodeError:  # half a surrogate pair: text from the web may hold one
-        return Event(at=now, body=_encoder.encode(_encodable(body)))
+        return Event(at=now, body=_encoder.encode(mended(body)))
 
 
-def _encodable(value: Any) -> Any:
-    """The same with every text in it made encodable."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {name: _encodable(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_encodable(each) for each in value]
-    return value
+def _origin(source: Source) -> dict[str, object]:
+    """The source as far as a reader needs it, never its headers."""
+    url = without_credentials(source.url)
+    return {"id": source.id, "url": url, "title": source.title, "tags": source.tags}

@@ -16,20 +16,20 @@ class Mentions:
 
     Parameters
         urls: that it names, in its order
-        lastmod: when each was modified, Unix seconds; NaN where it does not say
+        modified: when each was modified, Unix seconds; None where it does not say
         by_order: it is a page, and says it by its order
     """
 
     urls: Sequence[str]
-    lastmod: FloatArray
+    modified: Sequence[float | None]
     by_order: bool = False
-
-    @classmethod
-    def of(cls, urls: Sequence[str], lastmod: Sequence[float | None]) -> Mentions:
-        """A list with times; None for those that have none."""
-        return cls(urls, np.array(lastmod, np.float64))
 
     @classmethod
     def of_page(cls, urls: Sequence[str]) -> Mentions:
         """A page that links others."""
-        return cls(urls, np.full(len(urls), np.nan), by_order=True)
+        return cls(urls, (), by_order=True)
+
+    @property
+    def lastmod(self) -> FloatArray:
+        """The times as an array, NaN where it does not say; few documents name anybody, so it is made when needed."""
+        return np.array(self.modified, np.float64)

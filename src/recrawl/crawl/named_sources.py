@@ -70,8 +70,11 @@ class NamedSources:
             number: of the source it was found at
             at: when it was visited
         """
+        listed = number in self._lists
+        if not listed and not self._names_anybody(mentions) and not self.is_list(number):
+            return None
         ids, lastmod = self._known(number, mentions, at)
-        if not len(ids) and number not in self._lists and not self.is_list(number):
+        if not len(ids) and not listed and not self.is_list(number):
             return None
         self._lists.add(number)
         return ids, lastmod
@@ -96,6 +99,14 @@ class NamedSources:
         """A list is gone."""
         self._lists.discard(number)
         self._listings.discard(number)
+
+    def _names_anybody(self, mentions: Mentions) -> bool:
+        """Whether anything it names is in the catalogue: most feeds name nothing that is."""
+        urls = self.roster.urls
+        return any(
+            url in urls or (("#" in url or "?" in url) and without_tracking(url.partition("#")[0]) in urls)
+            for url in mentions.urls
+        )
 
     def _known(self, number: int, mentions: Mentions, at: float) -> Listed:
         """Those of the catalogue, each once, with the latest time said of it."""

@@ -212,7 +212,7 @@ def outcome_of_report(intent: Intent, report: Report, now: float, rules: CrawlRu
         published=news.dated,
         new=news.blind + news.missed if news.items else 0,
         changed=news.changed,
-        mentions=None if names is None else Mentions.of([key for key, _ in names], [at for _, at in names]),
+        mentions=None if names is None else Mentions([key for key, _ in names], [at for _, at in names]),
         hold_until=own_hold(now, rules.min_interval_s, intent.options.interval, asked_until).until,
     )
 

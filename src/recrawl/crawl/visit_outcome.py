@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recrawl.crawl import hold_causes
-from recrawl.crawl.events import change_event, item_event, source_event
+from recrawl.crawl.events import change_event, item_events, source_event
 from recrawl.crawl.failures import FAILING, failed, gone, hold
 from recrawl.crawl.fetching.politeness import site_of
 from recrawl.crawl.fetching.transport import usable_validator
@@ -74,10 +74,9 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     source, intent, first = _described(visit), visit.intent, before.last is None
     censored, missed = _missed(visit, listed, len(fresh))
     gap = 0.0 if before.last is None else visit.at - before.last
-    blind = intent.mean_worth(gap, visit.at, rules.ephemeral)
-    items, events, captured = [], [], 0.0
-    for key, found in fresh:
-        item = Item(
+    blind = 0.0 if first else intent.mean_worth(gap, visit.at, rules.ephemeral)
+    items = [
+        Item(
             source=source.id,
             key=key,
             title=found.title,
@@ -86,11 +85,11 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
             published=found.published,
             first_seen=visit.at,
         )
-        told = telling([found.published], before.last)
-        gain = 0.0 if first else intent.worth(told, visit.at, rules.ephemeral) if told else blind
-        captured += gain
-        items.append(item)
-        events.append(item_event(source, item, gain, visit.at))
+        for key, found in fresh
+    ]
+    gains = [0.0] * len(items) if first else [_gain(visit, item.published, blind, rules) for item in items]
+    events = item_events(source, list(zip(items, gains, strict=True)), visit.at) if intent.options.notify else []
+    captured = sum(gains)
     progress = _answered(visit)
     progress.listing = packed(keys)
     progress.captured += captured
@@ -109,9 +108,15 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         events=events,
         published=dated,
         new=undated + missed,
-        mentions=Mentions.of([item.link for item in findings.items], [item.modified for item in findings.items]),
+        mentions=Mentions([item.link for item in findings.items], [item.modified for item in findings.items]),
     )
     return _completed(found_out, visit, rules, source)
+
+
+def _gain(visit: Visit, published: float | None, blind: float, rules: CrawlRules) -> float:
+    """What finding a new item captured; `blind` where its date tells nothing."""
+    told = telling([published], visit.intent.progress.last)
+    return visit.intent.worth(told, visit.at, rules.ephemeral) if told else blind
 
 
 def _missed(visit: Visit, listed: Sequence[FoundItem], fresh: int) -> tuple[bool, int]:

@@ -86,7 +86,7 @@ def test_credentials_and_headers_are_not_told():
 def test_text_that_is_no_text_and_worth_that_is_no_number_are_still_json():
     event = item_event(SOURCE, Item(source=7, key=1, title="half \ud800 a pair\n\u2028", link="\x00"), math.nan, NOW)
     body = msgspec.json.decode(event.body)
-    assert body["item"]["title"] == "half ? a pair\n\u2028"
+    assert body["item"]["title"] == "half \N{REPLACEMENT CHARACTER} a pair\n\u2028"
     assert (body["worth"], body["type"], body["item"]["published"]) == (None, "item", None)
     assert b"\n" not in event.body
 

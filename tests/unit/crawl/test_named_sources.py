@@ -35,7 +35,7 @@ def visited(roster: Roster, number: int, at: float) -> None:
 def test_known_sources_are_told_with_the_latest_time_said_of_each() -> None:
     lists = NamedSources(roster_of("/list", "/1", "/2", "/3"))
     urls = [f"{SITE}/{path}" for path in ("2", "1", "nobody", "2", "list", "3")]
-    heard = lists.heard(0, Mentions.of(urls, [5e8, None, 7e8, 6e8, 9e8, NOW + 1e7]), NOW)
+    heard = lists.heard(0, Mentions(urls, [5e8, None, 7e8, 6e8, 9e8, NOW + 1e7]), NOW)
     assert heard is not None
     ids, lastmod = heard
     assert ids.tolist() == [1, 2, 3]
@@ -45,26 +45,26 @@ def test_known_sources_are_told_with_the_latest_time_said_of_each() -> None:
 
 def test_links_of_feeds_are_found_without_fragment_and_tracking() -> None:
     lists = NamedSources(roster_of("/feed", "/1", "/2?x=1"))
-    heard = lists.heard(0, Mentions.of([f"{SITE}/1?utm_source=rss#comments", f"{SITE}/2?x=1#top"], [1e9, 1e9]), NOW)
+    heard = lists.heard(0, Mentions([f"{SITE}/1?utm_source=rss#comments", f"{SITE}/2?x=1#top"], [1e9, 1e9]), NOW)
     assert heard is not None
     assert heard[0].tolist() == [1, 2]
 
 
 def test_a_time_in_1970_is_none() -> None:
-    heard = NamedSources(roster_of("/list", "/1")).heard(0, Mentions.of([f"{SITE}/1"], [0.0]), NOW)
+    heard = NamedSources(roster_of("/list", "/1")).heard(0, Mentions([f"{SITE}/1"], [0.0]), NOW)
     assert heard is not None
     assert np.isnan(heard[1]).all()
 
 
 def test_what_names_nobody_is_no_list_until_it_did() -> None:
     lists = NamedSources(roster_of("/list", "/1"))
-    assert lists.heard(0, Mentions.of(["https://b.example/"], [NOW]), NOW) is None
-    assert lists.heard(0, Mentions.of([f"{SITE}/1"], [NOW]), NOW) is not None
-    emptied = lists.heard(0, Mentions.of([], []), NOW)
+    assert lists.heard(0, Mentions(["https://b.example/"], [NOW]), NOW) is None
+    assert lists.heard(0, Mentions([f"{SITE}/1"], [NOW]), NOW) is not None
+    emptied = lists.heard(0, Mentions([], []), NOW)
     assert emptied is not None
     assert len(emptied[0]) == 0
     lists.forget(0)
-    assert lists.heard(0, Mentions.of([], []), NOW) is None
+    assert lists.heard(0, Mentions([], []), NOW) is None
 
 
 # -- pages that say it by their order

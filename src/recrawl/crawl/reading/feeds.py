@@ -158,14 +158,13 @@ def _base(element: Any, base: str) -> str:
 def _item(element: Any, base: str, now: float) -> FoundItem:
     own: list[str | None] = [None] * 10
     content = link_of = id_of = None
-    fields = _fields_of_item.get(element.tag)
+    item = element.tag
+    fields = _fields_of_item.get(item)
     if fields is None:
-        fields = _start_learning(element.tag)
+        fields = _start_learning(item)
     for child in element:
-        try:
-            field = fields[child.tag]
-        except KeyError:
-            field = _learn(fields, element.tag, child.tag)
+        tag = child.tag
+        field = fields[tag] if tag in fields else _learn(fields, item, tag)
         if field is None:
             continue
         if field == _LINK:
@@ -174,16 +173,13 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
                 own[_LINK], link_of = better, child
         elif own[field]:
             continue
-        elif field == _ID:
-            own[_ID], id_of = text_of(child), child
-        elif field == _OTHER_ID:
-            own[_OTHER_ID] = text_of(child) if own[_ID] is None else None
-        elif field in _DATES:
-            own[field] = text_of(child)
+        elif field in _WORDS:
+            own[field] = words_of(child)
         elif field == _CONTENT:
             content = child if content is None else content
-        else:
-            own[field] = words_of(child)
+        elif field != _OTHER_ID or own[_ID] is None:
+            own[field] = text_of(child) if len(child) else child.text
+            id_of = child if field == _ID else id_of
     identity, link = own[_ID], own[_LINK]
     if identity is None:
         identity = element.get(_ABOUT)
@@ -203,7 +199,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
     )
 
 
-_DATES = frozenset((_PUBLISHED, _UPDATED))
+_WORDS = frozenset((_TITLE, _SUMMARY, _OTHER_TITLE, _OTHER_SUMMARY))
 
 
 def _start_learning(item: str) -> dict[Any, int | None]:
@@ -326,7 +322,9 @@ def words_of(element: Any, binary: bool = False) -> str | None:
     Parameters
         binary: it may be anything (Atom's content): what does not unpack to text is none
     """
-    kind, text = element.get("type"), text_of(element)
+    kind, text = element.get("type"), text_of(element) if len(element) else element.text
+    if kind is None and element.get("mode") is None:
+        return text
     typed = kind is not None and "/" in kind and not kind.startswith("text/") and not kind.endswith("xml")
     if not text or not (typed or element.get("mode") == "base64"):
         return text

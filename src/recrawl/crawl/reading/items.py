@@ -228,7 +228,7 @@ def believed(dates: Sequence[float | None], now: float) -> list[float | None]:
     """
     if len(dates) >= ALIKE and dates[0] is not None and all(date == dates[0] for date in dates):
         return [None] * len(dates)
-    return [_possible(date, now) for date in dates]
+    return [date if date is not None and NO_DATE[1] <= date <= now else _possible(date, now) for date in dates]
 
 
 def _possible(date: float | None, now: float) -> float | None:
@@ -248,5 +248,10 @@ def with_believed_dates(items: Sequence[FoundItem], now: float) -> list[FoundIte
 
 def telling(dates: Sequence[float | None], last: float | None) -> list[float]:
     """Of the dates of new items, as `believed`, those that fit in with the last visit (None: there was none)."""
-    since = FEEDS_BEGAN if last is None else max(FEEDS_BEGAN, last - LATE_S)
+    since = told_since(last)
     return [date for date in dates if date is not None and date >= since]
+
+
+def told_since(last: float | None) -> float:
+    """The earliest date of a new item that fits in with the last visit."""
+    return FEEDS_BEGAN if last is None else max(FEEDS_BEGAN, last - LATE_S)
