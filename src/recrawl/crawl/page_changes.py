@@ -22,6 +22,7 @@ from recrawl.crawl.reading.digests import has_the_view_of, relation
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.pages import is_whole, says_the_same
+from recrawl.crawl.reading.regions import packed, unpacked
 from recrawl.crawl.visits import Visit
 from recrawl.store.records import Version
 from recrawl.store.roles import Items
@@ -84,7 +85,7 @@ def _learned_from(store: Items, kept: Version, visit: Visit, findings: Findings)
     source, before = visit.intent.source.id, visit.intent.progress
     old, new = kept.text.split("\n"), findings.text.split("\n")
     learned = restless.compared(
-        restless.unpacked(store.restless(source)),
+        unpacked(store.restless(source)),
         old,
         new,
         visit=before.visits,
@@ -99,7 +100,7 @@ def _learned_from(store: Items, kept: Version, visit: Visit, findings: Findings)
         visit,
         kept_text="restless" if quiet else "",
         diff=difference(kept.text, findings.text, noise=Noise(learned.old, learned.new)),
-        restless=restless.packed(learned.record),
+        restless=packed(learned.record),
     )
 
 

@@ -27,6 +27,7 @@ from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.preview_parts import without_restless
 from recrawl.crawl.reading.readers import Document, Readers
+from recrawl.crawl.reading.regions import unpacked
 from recrawl.crawl.request_budget import NoBudget
 from recrawl.crawl.urls import origin
 from recrawl.store.records import Source
@@ -135,7 +136,7 @@ def _document(source: Source, url: str, response: Response, counts: WhatCounts, 
 
 def _without_restless(found: Findings, learned: bytes | None, now: float) -> Findings:
     """With the lines marked of which its visits have shown that they change nearly every time."""
-    record = restless.unpacked(learned)
+    record = unpacked(learned)
     lines = restless.restless_lines(record, found.text.split("\n"), lambda lines: without_noise([*lines], (), now)[0])
     return msgspec.structs.replace(found, parts=without_restless(found.parts, found.text, lines))
 

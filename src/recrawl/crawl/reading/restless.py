@@ -7,11 +7,10 @@ its own history tells, region by region.
 *anchors*; what stands between two neighbouring anchors is a region, known again by them, wherever on the page it is.
 Where one of the two went, the other is enough, and the region gets the new one.
 
-*Learning.* A comparison of two visits changes a region if at least half of its lines went, or all came in another
-order: a list that grows at one end is news, not noise. Of comparisons and changes a count is kept that forgets
-(`MEMORY` a comparison), and how often it changed in all. A region is restless after `LEAST` changes, at a share of
-`RESTLESS` or more of comparisons; and until that share falls below `RESTS`. Visits without any change count, though
-nothing is looked at or stored for them: the number of the visit tells how many there were.
+*Learning.* A comparison of two visits turns a region over if at least half of its lines went, or all came in another
+order: a list that grows at one end is news, not noise. A region that is turned over at nearly every comparison is
+restless, and one that keeps going back to what it said before flips (`regions`). Visits without any change count,
+though nothing is looked at or stored for them: the number of the visit tells how many there were.
 
 *What still counts in a restless region*: a steady line that goes; more lines than it ever had; in a region of one line,
 another word where its first or last words have always been the same. And where restless regions are more than half of
@@ -27,95 +26,16 @@ from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-import msgspec
+from recrawl.crawl.reading.regions import UNKNOWN, Record, Region, packed, state_of, unpacked
 
-LEAST, RESTLESS, RESTS = 4, 0.8, 0.5
-MEMORY = 0.8
-"""What a comparison still counts after another one: about the last five tell."""
-STEADY_AFTER = 3
-"""Comparisons for which a line has stood that is steady."""
+STEADY_AFTER, STEADY_INSIDE = 3, 8
+"""Comparisons for which a line has stood that is steady: elsewhere, and in a restless region."""
 MOST_LINES = 5000
 """Of a text; of longer ones nothing is learned."""
 MOST_REGIONS, MOST_YOUNG, UNSEEN = 64, 1000, 50
 """Regions and lines that are remembered of a page, and visits without a change after which a region is forgotten."""
 SHOWN = 120
-_UNKNOWN = -1
 Masking = Callable[[Sequence[str]], Sequence[str]]
-
-
-class Region(msgspec.Struct, array_like=True, omit_defaults=True):
-    """What is known of the text between two anchors.
-
-    Parameters
-        before, after: fingerprints of the anchors; 0 for the beginning and the end of the page
-        shown: what it said last, shortened
-        seen, moved: comparisons and changes, as far as they are not forgotten
-        changes: how often it changed since it last rested
-        changed: the number of the visit that found it changed last
-        restless: whether changes of it are noise
-        most: lines it had at most
-        lead, trail: how many of its first and last words have always been the same, if it is one line
-        broken: whether these were others at its last change
-        soonest_s: the shortest time in which it changed, seconds
-    """
-
-    before: int
-    after: int
-    shown: str = ""
-    seen: float = 0.0
-    moved: float = 0.0
-    changes: int = 0
-    changed: int = 0
-    restless: bool = False
-    most: int = 0
-    lead: int = _UNKNOWN
-    trail: int = _UNKNOWN
-    broken: bool = False
-    soonest_s: float = 0.0
-
-    @property
-    def share(self) -> float:
-        """Of comparisons that found it changed."""
-        return self.moved / self.seen if self.seen else 0.0
-
-    def pass_by(self, comparisons: int) -> None:
-        """It stood still so often."""
-        if not comparisons:
-            return
-        kept = MEMORY**comparisons
-        self.moved *= kept
-        self.seen = self.seen * kept + (1.0 - kept) / (1.0 - MEMORY)
-        if self.share < RESTS:
-            self.restless, self.changes = False, 0
-
-    def note_change(self, visit: int, gap_s: float) -> None:
-        """A comparison found it changed."""
-        self.moved, self.seen = self.moved * MEMORY + 1.0, self.seen * MEMORY + 1.0
-        self.changes, self.changed = self.changes + 1, visit
-        self.soonest_s = min(self.soonest_s or gap_s, gap_s)
-        if self.share < RESTS:
-            self.changes = 1
-        if self.changes >= LEAST and self.share >= RESTLESS:
-            self.restless = True
-
-
-class Record(msgspec.Struct, array_like=True):
-    """What is known of a page, as it is stored.
-
-    Parameters
-        visits: the number of the visit it was written at
-        regions: those that changed
-        young: the visits at which lines came that are not steady yet, by fingerprint
-    """
-
-    visits: int = 0
-    regions: list[Region] = []
-    young: dict[int, int] = {}
-
-    @property
-    def restless(self) -> list[Region]:
-        """Those of which changes are noise."""
-        return [region for region in self.regions if region.restless]
 
 
 class Learned(NamedTuple):
@@ -124,24 +44,6 @@ class Learned(NamedTuple):
     record: Record
     old: frozenset[int]
     new: frozenset[int]
-
-
-_encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Record)
-
-
-def packed(record: Record) -> bytes:
-    """As it is stored."""
-    return _encoder.encode(record)
-
-
-def unpacked(stored: bytes | None) -> Record:
-    """As it was stored; an empty one if there is none, or of another version."""
-    if not stored:
-        return Record()
-    try:
-        return _decoder.decode(stored)
-    except msgspec.MsgspecError:
-        return Record()
 
 
 def compared(
@@ -179,9 +81,9 @@ def compared(
 
 def restless_lines(record: Record, lines: Sequence[str], masked: Masking = list) -> dict[int, Region]:
     """Which lines of a text stand in restless regions, by their numbers."""
-    if not record.restless or len(lines) > MOST_LINES:
+    if not record.noisy or len(lines) > MOST_LINES:
         return {}
-    return _inside(record.restless, _Lines(lines, masked(lines)))
+    return _inside(record.noisy, _Lines(lines, masked(lines)))
 
 
 class _Lines:
@@ -195,7 +97,7 @@ class _Lines:
 
 
 class _Slot(NamedTuple):
-    """What stands between two neighbouring anchors: in each text from a line up to, without, another."""
+    """What differs between two neighbouring anchors: in each text from a line up to, without, another."""
 
     before: int
     after: int
@@ -224,28 +126,29 @@ class _Book:
         churned = bool(went) and (shuffled or 2 * survived.total() <= len(went))
         region = self._region(slot)
         if region is None:
-            if churned:
-                earlier = MEMORY ** max(self._visit - 1, 0)
-                region = Region(slot.before, slot.after, seen=(1.0 - earlier) / (1.0 - MEMORY))
-                self._fresh.append(region)
-                self._note(region, slot, old, new)
-            return False
+            region = Region(slot.before, slot.after)
+            region.pass_by(max(self._visit - 1, 0))
+            self._fresh.append(region)
         region.before, region.after = slot.before, slot.after
         steady_went = any(mark not in self._record.young and mark not in new.all for mark in went)
         noise = region.restless and len(came) <= region.most and not steady_went
+        if id(region) in self._met:
+            return noise
+        self._met.add(id(region))
+        flips, known = region.flips, region.note_state(state_of(went), state_of(came), self._visit)
         if churned:
-            return self._note(region, slot, old, new) and noise
-        return noise
+            noise = self._note_turnover(region, slot, old, new) and noise
+        else:
+            region.stay()
+        return known if flips else noise
 
-    def _note(self, region: Region, slot: _Slot, old: _Lines, new: _Lines) -> bool:
-        """A region changed; whether what always stood in its line still does."""
+    def _note_turnover(self, region: Region, slot: _Slot, old: _Lines, new: _Lines) -> bool:
+        """At least half of a region went; whether what always stood in its line still does."""
         went, came = old.lines[slice(*slot.old)], new.lines[slice(*slot.new)]
         framed = _keeps_its_frame(region, went, came)
         region.most = max(region.most, len(came), len(went))
         region.shown = _shortened(came or went)
-        if id(region) not in self._met:
-            region.note_change(self._visit, self._gap_s)
-        self._met.add(id(region))
+        region.note_turnover(self._gap_s)
         return framed
 
     def close(self, new: _Lines) -> None:
@@ -256,10 +159,10 @@ class _Book:
                 region.pass_by(1)
         kept = [each for each in (*record.regions, *self._fresh) if visit - each.changed < UNSEEN]
         record.regions = sorted(kept, key=lambda each: (each.restless, each.changed))[-MOST_REGIONS:]
-        noisy = {new.marks[number] for number in _inside(record.restless, new)}
+        noisy = {new.marks[number] for number in _inside([each for each in record.regions if each.restless], new)}
         known = record.young | self._came
         young = ((mark, known[mark]) for mark in new.marks if mark in known)
-        left = [each for each in young if each[0] in noisy or visit - each[1] < STEADY_AFTER]
+        left = [each for each in young if visit - each[1] < (STEADY_INSIDE if each[0] in noisy else STEADY_AFTER)]
         record.young, record.visits = dict(left[-MOST_YOUNG:]), visit
 
     def _region(self, slot: _Slot) -> Region | None:
@@ -274,10 +177,13 @@ def _slots(old: _Lines, new: _Lines, young: Collection[int]) -> Iterator[_Slot]:
     """Where the texts differ, between neighbouring anchors."""
     anchors = [(-1, -1), *_anchors(old, new, young), (len(old.marks), len(new.marks))]
     for (old_before, new_before), (old_after, new_after) in pairwise(anchors):
-        if old.marks[old_before + 1 : old_after] != new.marks[new_before + 1 : new_after]:
+        went, came = old.marks[old_before + 1 : old_after], new.marks[new_before + 1 : new_after]
+        if went != came:
             before = new.marks[new_before] if new_before >= 0 else 0
             after = new.marks[new_after] if new_after < len(new.marks) else 0
-            yield _Slot(before, after, (old_before + 1, old_after), (new_before + 1, new_after))
+            lead, trail = _frame(went, came)
+            lines = (old_before + 1 + lead, old_after - trail), (new_before + 1 + lead, new_after - trail)
+            yield _Slot(before, after, *lines)
 
 
 def _anchors(old: _Lines, new: _Lines, young: Collection[int]) -> list[tuple[int, int]]:
@@ -331,8 +237,8 @@ def _keeps_its_frame(region: Region, went: Sequence[str], came: Sequence[str]) -
     """Whether the words still stand with which a line has always begun and ended; what always stood is noted."""
     if len(went) != 1 or len(came) != 1:
         return True
-    lead, trail = _frame(went[0], came[0])
-    if region.lead == _UNKNOWN:
+    lead, trail = _frame(went[0].split(), came[0].split())
+    if region.lead == UNKNOWN:
         region.lead, region.trail = lead, trail
         return True
     holds = lead >= region.lead and trail >= region.trail
@@ -342,12 +248,11 @@ def _keeps_its_frame(region: Region, went: Sequence[str], came: Sequence[str]) -
     return holds
 
 
-def _frame(old: str, new: str) -> tuple[int, int]:
-    """How many words both lines begin with, and how many of the others both end with."""
-    before, after = old.split(), new.split()
-    shortest = min(len(before), len(after))
-    lead = next((k for k in range(shortest) if before[k] != after[k]), shortest)
-    trail = next((k for k in range(shortest - lead) if before[-1 - k] != after[-1 - k]), shortest - lead)
+def _frame(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
+    """With how many both begin, and with how many of the others both end."""
+    shortest = min(len(old), len(new))
+    lead = next((k for k in range(shortest) if old[k] != new[k]), shortest)
+    trail = next((k for k in range(shortest - lead) if old[-1 - k] != new[-1 - k]), shortest - lead)
     return lead, trail
 
 

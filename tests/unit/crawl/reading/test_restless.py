@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.crawl.reading.restless import (
+from recrawl.crawl.reading.regions import (
+    FLIPS,
     LEAST,
     MEMORY,
     RESTLESS,
     RESTS,
     Record,
     Region,
-    compared,
     packed,
-    restless_lines,
     unpacked,
 )
+from recrawl.crawl.reading.restless import compared, restless_lines
 
 STILL = [f"Paragraph {number} says what it has always said" for number in range(12)]
 ADS = [f"Buy {what} at half price" for what in ("shoes", "hats", "cars", "boats", "phones", "socks")]
@@ -78,6 +78,34 @@ def test_the_rest_of_the_page_still_counts() -> None:
         ]
 
     assert told(page) == "!!!!" + "~" * 15 + "!" + "~" * 9
+
+
+def test_what_goes_back_to_what_it_said_before_is_noise_after_a_while() -> None:
+    def page(visit: int) -> list[str]:
+        slogan = random.Random(visit).choice(["Try it for free", "Start now, pay later"])
+        return [STILL[0], slogan if visit != 55 else "Everything must go", *STILL[1:]]
+
+    noticed = told(page, 60)
+    assert noticed[:40].count("!") <= FLIPS + 1
+    assert "!" not in noticed[40:54]
+    assert noticed[54] == "!"
+
+
+def test_what_is_there_every_other_time_is_noise_after_a_while() -> None:
+    def page(visit: int) -> list[str]:
+        wall = ["We value your privacy", "Accept all"] if random.Random(visit).random() < 0.5 else []
+        return [*wall, *STILL[:6], *([] if visit != 55 else ["A notice"]), *STILL[6:]]
+
+    noticed = told(page, 60)
+    assert noticed[:40].count("!") <= FLIPS + 1
+    assert "!" not in noticed[40:54]
+    assert noticed[54] == "!"
+
+
+def test_what_goes_and_comes_back_now_and_then_counts() -> None:
+    page = told(lambda visit: [*STILL, "In stock" if visit // 7 % 2 else "Sold out"], 200)
+    assert page.count("!") == 28
+    assert "~" not in page
 
 
 def test_a_steady_line_beside_it_still_counts() -> None:
@@ -162,7 +190,7 @@ def test_counts_are_as_if_every_comparison_had_been_weighed(changed: list[bool])
             still += 1
             continue
         region.pass_by(still)
-        region.note_change(visit, 1.0)
+        region.note_turnover(1.0)
         still = 0
         assert region.share == pytest.approx(share)
     region.pass_by(still)
