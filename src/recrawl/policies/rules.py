@@ -15,6 +15,7 @@ from numba import njit
 from recrawl.kernels.slotted_index import ceiled_index_of_state, index_of_state, saturating_index_after, worth_after
 from recrawl.kernels.stochastic_index import interpolated_index
 from recrawl.records import FloatArray, Sources
+from recrawl.scheduling.compiled import inner
 
 WHITTLE, CEILED, TABLED, GREEDY, MYOPIC, OLDEST, FIXED, PERIODIC = range(8)
 
@@ -58,7 +59,7 @@ def rule_for(
     return Rule(kind, np.ascontiguousarray(np.stack(columns, axis=1)), thresholds, values)
 
 
-@njit(cache=True)
+@inner
 def score_after(kind: int, numbers: FloatArray, i: int, slots: float) -> float:
     """The score of source i `slots` slots after its crawl, when nothing else is known."""
     weight, cost, rate = numbers[i, WEIGHT], numbers[i, COST], numbers[i, RATE]
@@ -77,7 +78,7 @@ def score_after(kind: int, numbers: FloatArray, i: int, slots: float) -> float:
     return worth / cost
 
 
-@njit(cache=True)
+@inner
 def score_of_state(
     kind: int, numbers: FloatArray, thresholds: FloatArray, values: FloatArray, i: int, worth: float
 ) -> float:
@@ -92,7 +93,7 @@ def score_of_state(
     return worth / cost
 
 
-@njit(cache=True)
+@inner
 def looks(kind: int, numbers: FloatArray, i: int) -> bool:
     """Whether the rule uses an observed worth; with an exact lifetime the index depends on slots alone."""
     return kind == MYOPIC or (kind in (WHITTLE, CEILED, TABLED) and numbers[i, LIFETIME] == math.inf)

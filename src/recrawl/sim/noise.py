@@ -8,6 +8,9 @@
 ``"change"``   changing pages: the page changes with its probability, worth its importance until crawled
 =============  =====================================================================================
 
+Most slots of most sources bring nothing, and that is seen from one number per source, which are drawn for all of them
+in vector instructions; only sources to which something comes are looked at one by one.
+
 Items are drawn one by one, with their times, unless more than `EXACT_ITEMS` matter at the end of a slot (those of the
 last 1/r of it, where interest fades at r > 1 per slot). Then the sum over items is drawn from the shifted gamma law
 that has its mean, variance and skewness: the cumulants of the compound Poisson sum are κ_n = Λ·E[ξⁿ]·(1 − αⁿ)/(nμ).
@@ -22,8 +25,24 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import ParameterError
-from recrawl.records import FloatArray, Sources
-from recrawl.sim.randomness import Streams, exponential, gamma, poisson, streams, uniform
+from recrawl.kernels.elementary import vector_exp
+from recrawl.records import FloatArray, IntArray, Sources
+from recrawl.scheduling.compiled import inner
+from recrawl.sim.randomness import (
+    IN_ONE_PART,
+    Streams,
+    exponential,
+    gamma,
+    give_back,
+    mixed,
+    poisson,
+    poisson_at,
+    skip,
+    state_after,
+    streams,
+    uniform,
+    uniforms,
+)
 
 Noise = Literal["poisson", "item", "epoch", "change"] | None
 STEADY, POISSON, ITEM, EPOCH, CHANGE = range(5)
@@ -32,6 +51,10 @@ EXACT_ITEMS = 32.0
 
 
 MEAN, RATE, ITEMS, WINDOW, INTEREST, SHAPE, SCALE, SHIFT = range(8)
+# No quantile of a Poisson law drawn in one part is as large as this: there the probabilities are 0 in double precision.
+MOST_ITEMS = 512
+# As many chances are kept for each source, and as many items written at once, needed or not.
+FEW, AT_ONCE = 8, 4
 # Items older than this many times 1/r are worth e^−40 and not drawn.
 FADED = 40.0
 
@@ -41,6 +64,10 @@ class NoiseLaw(NamedTuple):
 
     code: int
     numbers: FloatArray
+    nothing: FloatArray
+    """A slot brings nothing if the first number drawn for it is at most this; below 0 where that cannot tell."""
+    few: FloatArray
+    """It brings at most k items if that number is at most column k."""
 
 
 def noise_law(sources: Sources, noise: Noise) -> NoiseLaw:
@@ -66,21 +93,31 @@ def noise_law(sources: Sources, noise: Noise) -> NoiseLaw:
     # No shape says that items are drawn one by one.
     shape[items / np.maximum(rate, 1.0) <= EXACT_ITEMS] = 0.0
     columns = (sources.inflow, rate, items, window, sources.interest, shape, scale, shift)
-    return NoiseLaw(code, np.ascontiguousarray(np.stack(columns, axis=1)))
+    one_by_one = (shape == 0.0) & (items * window <= IN_ONE_PART)
+    nothing = np.where(one_by_one, np.exp(-items * window), -1.0)
+    return NoiseLaw(code, np.ascontiguousarray(np.stack(columns, axis=1)), nothing, _few(items * window, nothing))
 
 
-@njit(cache=True)
-def draw_inflow(code: int, numbers: FloatArray, i: int, stream: Streams) -> float:
-    """One slot's inflow of source i, advancing its stream."""
-    if code == STEADY:
-        return numbers[i, MEAN]
-    items, interest, rate = numbers[i, ITEMS], numbers[i, INTEREST], numbers[i, RATE]
-    if code == CHANGE:
-        return interest if uniform(stream, i) < items else 0.0
+def _few(mean: FloatArray, nothing: FloatArray) -> FloatArray:
+    """The chances of at most 0, 1, … items, as `poisson_at` adds them up."""
+    out = np.empty((len(mean), FEW))
+    term = nothing
+    out[:, 0] = below = nothing
+    for count in range(1, FEW):
+        term = term * (mean / count)
+        below = below + term
+        out[:, count] = below
+    return out
+
+
+@inner
+def _inflow(code: int, numbers: FloatArray, i: int, stream: Streams) -> float:
+    """One slot's inflow of source i by itself, advancing its stream."""
+    interest, rate = numbers[i, INTEREST], numbers[i, RATE]
     total = 0.0
     if numbers[i, SHAPE] == 0.0:
         window = numbers[i, WINDOW]
-        for _ in range(poisson(stream, i, items * window)):
+        for _ in range(poisson(stream, i, numbers[i, ITEMS] * window)):
             fading = math.exp(-rate * window * uniform(stream, i))
             total += fading * exponential(stream, i) if code == ITEM else fading
     else:
@@ -90,13 +127,114 @@ def draw_inflow(code: int, numbers: FloatArray, i: int, stream: Streams) -> floa
     return total * interest
 
 
+class Inflow(NamedTuple):
+    """What a slot brings to every source, and the room to draw it."""
+
+    fresh: FloatArray
+    busy: IntArray
+    """Those to which something comes."""
+    owner: IntArray
+    """Of each item."""
+    state: Streams
+    """The state of its owner's stream that its time comes from."""
+    fading: FloatArray
+    """How far its worth fades in a whole slot, then until the end of this slot."""
+
+
+def inflow_room(count: int) -> Inflow:
+    """Room to draw the inflow of so many sources."""
+    items = 2 * MOST_ITEMS + AT_ONCE
+    owner, state = np.empty(items, np.int64), np.empty(items, np.uint64)
+    return Inflow(np.empty(count), np.empty(count, np.int64), owner, state, np.empty(items))
+
+
+@inner
+def _busy(law: NoiseLaw, stream: Streams, room: Inflow) -> int:
+    """Gather those to which something comes, `fresh` being the numbers drawn first; how many there are."""
+    fresh, busy, nothing = room.fresh, room.busy, law.nothing
+    count = 0
+    for i in range(len(fresh)):
+        busy[count] = i
+        count += fresh[i] > nothing[i]
+    if law.code == EPOCH:
+        for i in range(len(fresh)):
+            if fresh[i] <= nothing[i]:
+                skip(stream, i)
+    for i in range(len(fresh)):
+        fresh[i] = fresh[i] if fresh[i] > nothing[i] else 0.0
+    return count
+
+
+@inner
+def _item_count(law: NoiseLaw, i: int, u: float) -> int:
+    """How many items come if the first number drawn is u."""
+    few, count = law.few, 0
+    for k in range(FEW):
+        count += u > few[i, k]
+    if count < FEW:
+        return count
+    return poisson_at(u, law.numbers[i, ITEMS] * law.numbers[i, WINDOW], few[i, 0])
+
+
+@inner
+def _draw_batch(law: NoiseLaw, stream: Streams, room: Inflow, start: int, count: int) -> int:
+    """Draw the inflow of some of those to which something comes, from place `start` on; where the next ones start.
+
+    Without branches for each item: how many there are cannot be foreseen, and a processor that guesses wrong loses
+    more time than it takes to draw one.
+    """
+    code, numbers, nothing, _ = law
+    fresh, busy, owner, state, fading = room
+    place, filled = start, 0
+    while place < count and filled <= MOST_ITEMS:
+        i = busy[place]
+        place += 1
+        if nothing[i] < 0.0 or code == ITEM:
+            give_back(stream, i)
+            fresh[i] = _inflow(code, numbers, i, stream)
+            continue
+        items, last = _item_count(law, i, fresh[i]), numbers[i, RATE] * numbers[i, WINDOW]
+        fresh[i] = 0.0
+        for first in range(0, items, AT_ONCE):
+            for k in range(filled + first, filled + first + AT_ONCE):
+                owner[k], fading[k], state[k] = i, -last, state_after(stream, i, k - filled + 1)
+        filled += items
+        stream[i] = state_after(stream, i, items)
+    for k in range(filled):
+        fading[k] = vector_exp(fading[k] * mixed(state[k]))
+    for k in range(filled):
+        fresh[owner[k]] += fading[k]
+    for k in range(start, place):
+        i = busy[k]
+        if nothing[i] >= 0.0 and code != ITEM:
+            total = fresh[i] * exponential(stream, i) if code == EPOCH else fresh[i]
+            fresh[i] = total * numbers[i, INTEREST]
+    return place
+
+
+@inner
+def draw_inflows(law: NoiseLaw, stream: Streams, room: Inflow) -> None:
+    """Fill `room.fresh` with one slot's inflow of every source, advancing their streams."""
+    code, numbers, fresh = law.code, law.numbers, room.fresh
+    if code == STEADY:
+        for i in range(len(fresh)):
+            fresh[i] = numbers[i, MEAN]
+        return
+    uniforms(stream, fresh)
+    if code == CHANGE:
+        for i in range(len(fresh)):
+            fresh[i] = numbers[i, INTEREST] if fresh[i] < numbers[i, ITEMS] else 0.0
+        return
+    count, place = _busy(law, stream, room), 0
+    while place < count:
+        place = _draw_batch(law, stream, room, place, count)
+
+
 @njit(cache=True)
-def _draw_inflows(code: int, numbers: FloatArray, stream: Streams, slots: int) -> FloatArray:
-    out = np.empty((slots, len(numbers)))
-    for t in range(slots):
-        for i in range(len(numbers)):
-            out[t, i] = draw_inflow(code, numbers, i, stream)
-    return out
+def _draw_slots(law: NoiseLaw, stream: Streams, room: Inflow, out: FloatArray) -> None:
+    for t in range(len(out)):
+        draw_inflows(law, stream, room)
+        out[t] = room.fresh
 
 
 def sample_inflow(sources: Sources, noise: Noise, size: int, seed: int = 0) -> FloatArray:
@@ -106,5 +244,6 @@ def sample_inflow(sources: Sources, noise: Noise, size: int, seed: int = 0) -> F
     >>> sample_inflow(Sources.ephemeral(2.0, 1.0, 0.5), "poisson", size=3).shape
     (3, 1)
     """
-    law = noise_law(sources, noise)
-    return _draw_inflows(law.code, law.numbers, streams(seed, 0, len(sources)), size)
+    out = np.empty((size, len(sources)))
+    _draw_slots(noise_law(sources, noise), streams(seed, 0, len(sources)), inflow_room(len(sources)), out)
+    return out

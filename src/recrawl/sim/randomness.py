@@ -10,10 +10,14 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from recrawl.records import FloatArray
+from recrawl.scheduling.compiled import inlined, inner
 
 Streams = npt.NDArray[np.uint64]
 
+# A Poisson number of a larger mean is drawn in parts.
+IN_ONE_PART = 32.0
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -24,43 +28,79 @@ def streams(seed: int, run: int, count: int) -> Streams:
     return np.random.SeedSequence([seed, run]).generate_state(count, np.uint64).astype(np.uint64)
 
 
-@njit(cache=True)
+@inlined
 def uniform(stream: Streams, i: int) -> float:
     """The next number of stream i, in (0, 1)."""
     stream[i] += _GOLDEN
-    z = stream[i]
+    return mixed(stream[i])
+
+
+@inlined
+def state_after(stream: Streams, i: int, count: int) -> np.uint64:
+    """The state of stream i after so many more numbers."""
+    return stream[i] + np.uint64(count) * _GOLDEN
+
+
+@inlined
+def mixed(z: np.uint64) -> float:
+    """The number that a state stands for, in (0, 1)."""
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
     z = (z ^ (z >> np.uint64(27))) * _MIX_2
     z = z ^ (z >> np.uint64(31))
     return (float(z >> np.uint64(11)) + 0.5) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True)
+@inner
+def uniforms(stream: Streams, out: FloatArray) -> None:
+    """The next number of every stream, in vector instructions."""
+    for i in range(len(out)):
+        stream[i] += _GOLDEN
+        out[i] = mixed(stream[i])
+
+
+@inlined
+def skip(stream: Streams, i: int) -> None:
+    """Leave out one number of stream i."""
+    stream[i] += _GOLDEN
+
+
+@inlined
+def give_back(stream: Streams, i: int) -> None:
+    """Let the latest number of stream i be drawn again."""
+    stream[i] -= _GOLDEN
+
+
+@inner
 def exponential(stream: Streams, i: int) -> float:
     """An exponential number of mean 1."""
     return -math.log(uniform(stream, i))
 
 
-@njit(cache=True)
+@inner
 def normal(stream: Streams, i: int) -> float:
     """A standard normal number (Box–Muller)."""
     return math.sqrt(-2.0 * math.log(uniform(stream, i))) * math.cos(2.0 * math.pi * uniform(stream, i))
 
 
-@njit(cache=True)
+@inner
 def poisson(stream: Streams, i: int, mean: float) -> int:
     """A Poisson number by inversion, in parts whose probability of none does not vanish."""
     count = 0
-    while mean > 32.0:
-        count += _poisson(stream, i, 32.0)
-        mean -= 32.0
+    while mean > IN_ONE_PART:
+        count += _poisson(stream, i, IN_ONE_PART)
+        mean -= IN_ONE_PART
     return count + _poisson(stream, i, mean)
 
 
-@njit(cache=True)
+@inner
 def _poisson(stream: Streams, i: int, mean: float) -> int:
-    u = uniform(stream, i)
-    term = math.exp(-mean)
+    return poisson_at(uniform(stream, i), mean, math.exp(-mean))
+
+
+@inlined
+def poisson_at(u: float, mean: float, none: float) -> int:
+    """The quantile of a Poisson law at u; `none` is its probability of 0."""
+    term = none
     count, below = 0, term
     while u > below and term > 0.0:
         count += 1
@@ -69,7 +109,7 @@ def _poisson(stream: Streams, i: int, mean: float) -> int:
     return count
 
 
-@njit(cache=True)
+@inner
 def gamma(stream: Streams, i: int, shape: float) -> float:
     """A gamma number of scale 1 (Marsaglia–Tsang; a shape below 1 is raised by 1 and corrected by a power)."""
     boost = 1.0

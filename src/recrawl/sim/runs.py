@@ -25,7 +25,7 @@ from recrawl.policies.slotted import SlottedPolicy
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources
 from recrawl.sim.compiled import RunRecord, run_ranked, run_relaxed, score_table
 from recrawl.sim.grouped_pages import GroupedPages, GroupedWorld
-from recrawl.sim.noise import Noise
+from recrawl.sim.noise import Noise, inflow_room
 from recrawl.sim.randomness import streams
 from recrawl.sim.result import SimulationResult, Trajectory
 from recrawl.sim.worlds import Dynamics, SlottedWorld, dynamics_of
@@ -78,22 +78,27 @@ def simulate(
     mask = _mask(observed, len(world))
     one_run = None
     if compiled and isinstance(world, Sources):
-        one_run = _compiled_run(world, chosen, budget, noise, mask, seed, steps)
+        one_run = _compiled_run(world, chosen, budget, noise, mask, seed, steps, runs)
     if one_run is None:
         one_run = partial(_generic_run, world, chosen, budget, noise, mask, seed)
-    return _all_runs(one_run, len(world), steps, runs, progress)
+    alike = noise is None and one_run.func is not _generic_run
+    return _all_runs(one_run, len(world), steps, runs, alike, progress)
 
 
 def _all_runs(
-    one_run: partial[float], targets: int, steps: int, runs: int, progress: Callable[[int], None] | None
+    one_run: partial[float], targets: int, steps: int, runs: int, alike: bool, progress: Callable[[int], None] | None
 ) -> SimulationResult:
+    """Every run; the first one for all of them where no chance makes them different (`alike`)."""
     rewards, crawls, spent = np.zeros((runs, steps)), np.zeros((runs, targets), dtype=np.int64), np.zeros(runs)
 
     def go(run: int) -> int:
+        if alike and run:
+            rewards[run], crawls[run], spent[run] = rewards[0], crawls[0], spent[0]
+            return run
         spent[run] = one_run(run, RunRecord(rewards[run], crawls[run], *_nothing(0, targets)))
         return run
 
-    for done, _ in enumerate(_in_turn(go, runs, threads=one_run.func is not _generic_run), start=1):
+    for done, _ in enumerate(_in_turn(go, runs, threads=one_run.func is not _generic_run and not alike), start=1):
         if progress is not None:
             progress(done)
 
@@ -127,7 +132,7 @@ def _mask(observed: bool | npt.ArrayLike, targets: int) -> BoolArray:
 
 
 def _compiled_run(
-    world: Sources, policy: Policy, budget: float, noise: Noise, mask: BoolArray, seed: int, steps: int
+    world: Sources, policy: Policy, budget: float, noise: Noise, mask: BoolArray, seed: int, steps: int, runs: int
 ) -> partial[float] | None:
     """One compiled run as a function of its number and outputs, for the policies that have such a form."""
     dynamics = dynamics_of(world, noise)
@@ -137,7 +142,7 @@ def _compiled_run(
     rule = _rule_of(policy, world, float(budget))
     if rule is None:
         return None
-    return partial(_ranked_run, rule, score_table(rule, steps), dynamics, mask, tokens(budget, world.cost), seed)
+    return partial(_ranked_run, rule, score_table(rule, steps, runs), dynamics, mask, tokens(budget, world.cost), seed)
 
 
 def _rule_of(policy: Policy, world: Sources, budget: float) -> Rule | None:
@@ -176,7 +181,7 @@ def _ranked_run(
 ) -> float:
     income, kept, costs, units = allowance
     stream = streams(seed, run, len(mask))
-    spent = run_ranked(rule, dynamics, table, mask, stream, income, kept, costs, out)
+    spent = run_ranked(rule, dynamics, table, mask, stream, inflow_room(len(mask)), income, kept, costs, out)
     return float(spent) / units
 
 
@@ -192,7 +197,9 @@ def _relaxed_run(
 ) -> float:
     stream = streams(seed, run, len(mask))
     price, step = policy.first_price, policy.step * policy.scale
-    return float(run_relaxed(rule, dynamics, mask, stream, budget, price, step, policy.exponent, out))
+    return float(
+        run_relaxed(rule, dynamics, mask, stream, inflow_room(len(mask)), budget, price, step, policy.exponent, out)
+    )
 
 
 def _generic_run(

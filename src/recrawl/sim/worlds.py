@@ -15,7 +15,8 @@ from numba import njit
 
 from recrawl.errors import ParameterError
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
-from recrawl.sim.noise import CHANGE, MEAN, STEADY, Noise, draw_inflow, noise_law
+from recrawl.scheduling.compiled import inner
+from recrawl.sim.noise import CHANGE, STEADY, Inflow, Noise, NoiseLaw, draw_inflows, inflow_room, noise_law
 from recrawl.sim.randomness import Streams, streams
 
 MOST_HISTORY = 100_000_000
@@ -24,9 +25,8 @@ MOST_HISTORY = 100_000_000
 class Dynamics(NamedTuple):
     """How worth evolves, for compiled code."""
 
-    code: int
-    numbers: FloatArray
-    """The inflow law of every source, see :mod:`recrawl.sim.noise`."""
+    law: NoiseLaw
+    """Of every source's inflow."""
     keep: FloatArray
     lifetime: FloatArray
     rows: int
@@ -40,39 +40,53 @@ def dynamics_of(sources: Sources, noise: Noise) -> Dynamics:
     rows = int(finite.max()) + 1 if len(finite) else 1
     if rows * len(sources) > MOST_HISTORY:
         raise ParameterError("lifetime", f"short enough to remember ({MOST_HISTORY // len(sources)} slots)", rows)
-    law = noise_law(sources, noise)
-    return Dynamics(law.code, law.numbers, sources.decay_factor, lifetime, rows)
+    return Dynamics(noise_law(sources, noise), sources.decay_factor, lifetime, rows)
 
 
-@njit(cache=True)
+@inner
 def advance(
-    code: int,
-    numbers: FloatArray,
-    keep: FloatArray,
-    lifetime: FloatArray,
+    dynamics: Dynamics,
     worth: FloatArray,
     slot: int,
     crawled: IntArray,
     history: FloatArray,
     stream: Streams,
+    room: Inflow,
 ) -> None:
     """Move every source to `slot`, in place, from its worth one slot before (0 if crawled then)."""
-    if code == STEADY and len(history) == 1:
+    law, keep, lifetime, _ = dynamics
+    code, fresh = law.code, room.fresh
+    if code != STEADY or slot == 0:
+        draw_inflows(law, stream, room)
+    if code == CHANGE:
         for i in range(len(worth)):
-            worth[i] = keep[i] * worth[i] + numbers[i, MEAN]
+            worth[i] = max(worth[i], fresh[i])
         return
     for i in range(len(worth)):
-        fresh = draw_inflow(code, numbers, i, stream)
-        if code == CHANGE:
-            worth[i] = max(worth[i], fresh)
-            continue
-        worth[i] = keep[i] * worth[i] + fresh
+        worth[i] = keep[i] * worth[i] + fresh[i]
+    if len(history) == 1:
+        return
+    for i in range(len(worth)):
         if lifetime[i] < math.inf:
             span = int(lifetime[i])
             row = slot % span
             if slot - span > crawled[i]:
                 worth[i] = max(0.0, worth[i] - keep[i] ** lifetime[i] * history[row, i])
-            history[row, i] = fresh
+            history[row, i] = fresh[i]
+
+
+@njit(cache=True)
+def _advance(
+    dynamics: Dynamics,
+    worth: FloatArray,
+    slot: int,
+    crawled: IntArray,
+    history: FloatArray,
+    stream: Streams,
+    room: Inflow,
+) -> None:
+    """`advance`, for the interpreter."""
+    advance(dynamics, worth, slot, crawled, history, stream, room)
 
 
 class SlottedWorld:
@@ -83,6 +97,7 @@ class SlottedWorld:
         self.dynamics = dynamics_of(sources, noise)
         self.stream = streams(seed, run, len(sources))
         self.history = np.zeros((self.dynamics.rows, len(sources)))
+        self.room = inflow_room(len(sources))
         self.worth = np.zeros(len(sources))
         self.crawled = np.full(len(sources), -1, dtype=np.int64)
         self.slot = -1
@@ -102,5 +117,4 @@ class SlottedWorld:
     def advance(self) -> None:
         """Let one slot pass."""
         self.slot += 1
-        d = self.dynamics
-        advance(d.code, d.numbers, d.keep, d.lifetime, self.worth, self.slot, self.crawled, self.history, self.stream)
+        _advance(self.dynamics, self.worth, self.slot, self.crawled, self.history, self.stream, self.room)

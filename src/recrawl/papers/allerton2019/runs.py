@@ -13,7 +13,7 @@ from recrawl.kernels.soft_threshold import crawl_probabilities, thresholds
 from recrawl.learning.lspe import Learner, Settings, learn_transition
 from recrawl.policies.lspe import Lspe
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources
-from recrawl.sim.noise import Noise
+from recrawl.sim.noise import Inflow, Noise, inflow_room
 from recrawl.sim.randomness import Streams, streams
 from recrawl.sim.worlds import Dynamics, advance, dynamics_of
 
@@ -82,6 +82,7 @@ def run_learner(
     settings: Settings,
     dynamics: Dynamics,
     stream: Streams,
+    room: Inflow,
     draws: FloatArray,
     active: int,
     unit: float,
@@ -100,7 +101,7 @@ def run_learner(
     crawled, decided = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
     open_decisions = 0
     for slot in range(len(reward)):
-        advance(dynamics.code, dynamics.numbers, dynamics.keep, dynamics.lifetime, worth, slot, last, history, stream)
+        advance(dynamics, worth, slot, last, history, stream, room)
         x = worth / unit
         if slot > 0:
             learn_transition(learner, settings, before, crawled, decided, x)
@@ -143,6 +144,7 @@ def run_many(
             actor.settings,
             dynamics,
             streams(seed, run, n),
+            inflow_room(n),
             draws,
             0 if actor.soft_budget else active,
             actor.unit,
