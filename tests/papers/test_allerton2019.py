@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from recrawl.papers import registry
+from recrawl.papers.allerton2019 import claims_method, sweeps
 from recrawl.papers.allerton2019 import lab as laboratory
-from recrawl.papers.allerton2019 import sweeps
 from recrawl.papers.allerton2019.fixed import fixed_thresholds
 from recrawl.papers.allerton2019.lab import Lab
 from recrawl.records import Sources
@@ -75,6 +75,14 @@ def test_only_the_paper_s_steps_break_the_carried_inverse(lab: Lab) -> None:
     assert (lab.learn().broke_at == 0).all()
 
 
+def test_thresholds_rise_with_the_other_states(lab: Lab) -> None:
+    assert claims_method.thresholds_that_fall(lab) == 0
+
+
+def test_the_carried_inverse_breaks_with_random_arrivals_too(lab: Lab) -> None:
+    assert (claims_method.noisy_runs(lab).broke_at > 0).all()
+
+
 def test_the_report_has_every_number_and_every_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laboratory, "QUICK_STEPS", 300)
     monkeypatch.setattr(laboratory, "QUICK_RUNS", 2)
@@ -88,6 +96,11 @@ def test_the_report_has_every_number_and_every_experiment(monkeypatch: pytest.Mo
     assert sum(len(list(section.figures())) for section in found.sections) == 4
     assert heard == sorted(heard)
     assert heard[-1] == 1.0
+    said = {claim.id.rpartition("/")[2]: claim.verdict for claim in found.claims}
+    assert len(said) == len(found.claims) == 18
+    assert said["sherman-morrison"] == said["rank-by-determinism"] == "does not hold"
+    assert said["threshold-monotone"] == said["periodic-under-index"] == "holds"
+    assert said["two-time-scales"] == "holds under"
 
 
 @pytest.mark.long

@@ -53,6 +53,15 @@ def test_thompson_sampling_over_groups(importance: bool, expected: float) -> Non
     assert found.mean_between(500, 3000) == pytest.approx(expected, rel=0.06)
 
 
+def test_a_state_met_before_is_one_with_the_same_ages_findings_and_choice() -> None:
+    """Arms 0, 1, 0, 1, … always finding a change: from the third slot on every second state is the same."""
+    found = recrawl.simulate(setting.GroupedPages([1, 1], [1.0, 1.0], [1.0, 1.0]), "round_robin", steps=6)
+    chosen = found.actions.argmax(axis=1).tolist()
+    assert chosen == [0, 1, 0, 1, 0, 1]
+    # States: (1, 1; no, no), (1, 2; yes, no), (2, 1; yes, yes), (1, 2; yes, yes), (2, 1; …) again, (1, 2; …) again.
+    assert runs.met_before(found) == pytest.approx(2 / 6)
+
+
 def test_every_policy_meets_the_same_changes() -> None:
     a = runs.one_run(runs.Task("groups", "whittle", 3, 400, seed=1))
     b = runs.one_run(runs.Task("groups", "whittle", 3, 400, seed=1))
@@ -85,7 +94,19 @@ def test_a_short_reproduction_writes_every_number_and_figure(tmp_path: Path, mon
     assert results["icc2021/groups/static-groups"].measured == pytest.approx(1.98, abs=0.005)
     assert results["icc2021/groups/static"].measured == pytest.approx(1.73, abs=0.005)
     assert all(f"icc2021/groups/{name}-minus-drl" in results for name in ("semi-gradient", "no-noise"))
-    assert len({claim.id for claim in found.claims}) == len(found.claims) >= 15
+    assert len({claim.id for claim in found.claims}) == len(found.claims) >= 30
+    known = {
+        "intractable": "holds under",
+        "true-bellman-error": "does not hold",
+        "single-pages-impossible": "does not hold",
+    }
+    said = {claim.id.rpartition("/")[2]: claim.verdict for claim in found.claims}
+    assert {name: said[name] for name in known} == known
+    for example in ("one-page", "groups"):
+        for name in ("whittle", "greedy"):
+            bound = results[f"icc2021/{example}/bound"].measured
+            assert results[f"icc2021/{example}/{name}"].measured <= bound * (1 + 1e-5), "without noise, none is above"
+    assert found.remember in " ".join(report.read_text().split())
     assert set(heard.values()) == {1.0}
     assert len(list((tmp_path / "out" / "figures").glob("icc2021-figure-*.png"))) == 4
     assert "What had to be chosen" in report.read_text()

@@ -23,9 +23,10 @@ SIMPLE = ["ours", "ours-changes", "round-robin", "uniform", "thompson", "static"
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> list[recorded.Played]:
-    """What can be played without a network, on two budgets and seeds."""
+    """What can be played without a network, on two budgets and three seeds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorded, "WORKERS", 1)
+        patch.setattr(recorded, "QUICK_SEEDS", 3)
         patch.setattr(setting, "find_spec", lambda name: None)
         folder = write_recordings(tmp_path_factory.mktemp("recorded"))
         return recorded.play(Recordings.read(folder), quick=True, seed=0, progress=silent)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from paper_results import read_results
+from recrawl.kernels.indexing_engine import exponential_delay_share
 from recrawl.papers import indexing_engine
 from recrawl.papers.indexing_engine import lab
 from recrawl.papers.indexing_engine.lab import Catalogue
@@ -20,6 +21,14 @@ def test_a_delay_matters_only_where_half_lives_differ() -> None:
     assert lab.captured_late(alike, 3.0, True) == pytest.approx(lab.captured_late(alike, 3.0, False))
     assert lab.captured_late(differing, 2.0, True) > 1.05 * lab.captured_late(differing, 2.0, False)
     assert lab.captured_late(differing, 0.0, True) == pytest.approx(lab.captured_late(differing, 0.0, False))
+
+
+def test_an_exponential_delay_of_the_same_mean_spares_more_than_a_fixed_one() -> None:
+    """By Jensen: E[e^{−μD}] ≥ e^{−μE[D]}."""
+    catalogue = Catalogue.drawn(1, 1.0)
+    for knows in (True, False):
+        fixed = lab.captured_late(catalogue, 2.0, knows)
+        assert lab.captured_late(catalogue, 2.0, knows, exponential_delay_share) > fixed
 
 
 def test_in_batches_each_policy_that_knows_more_captures_more() -> None:
@@ -50,5 +59,6 @@ def test_a_short_run_writes_every_number_and_figure(tmp_path: Path, monkeypatch:
     write([indexing_engine.reproduce(quick=True)], prepare(tmp_path))
     ids = {result.id for result in read_results(tmp_path / "results.json")}
     assert {f"engine/batch/{name}" for name in ("waiting", "priced", "saving")} <= ids
+    assert {"engine/delay/spread-1", "engine/delay/spread-1-exponential"} <= ids
     assert {f"engine/room/{name}" for name in ("choosy", "two-prices")} <= ids
     assert len(list((tmp_path / "figures").glob("indexing-engine-*.svg"))) == 3

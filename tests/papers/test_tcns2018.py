@@ -121,6 +121,20 @@ VERDICTS = {
     "poisson-below-greedy": "holds under",
     "figure-4-source-1": "holds under",
     "state-space": "does not hold",
+    "value-convex": "holds under",
+    "thresholds": "holds",
+    "indexable": "holds",
+    "random-indexable": "holds",
+    "other-states-pass": "holds under",
+    "threshold-by-lambert": "holds under",
+    "some-observed": "holds",
+    "dynamic-diversity": "holds under",
+}
+TALK = {
+    "theorem": "does not hold",
+    "threshold-rises": "holds",
+    "finitely-many-kinds": "holds under",
+    "no-explicit-form": "holds under",
 }
 
 
@@ -129,6 +143,16 @@ def test_claims_get_the_verdict_that_the_numbers_give(quick, name, verdict):
     found = {each.id: each for each in quick.found.claims}
     assert len(found) == len(quick.found.claims)
     assert found[f"tcns2018/claim/{name}"].verdict == verdict
+
+
+@pytest.mark.parametrize(("name", "verdict"), TALK.items())
+def test_claims_of_the_talk_get_theirs(quick, name, verdict):
+    found = {each.id: each for each in quick.found.claims}
+    assert found[f"mas2016/claim/{name}"].verdict == verdict
+
+
+def test_what_to_remember_is_on_the_page(quick):
+    assert quick.found.remember in " ".join(quick.page.read_text(encoding="utf-8").split())
 
 
 def test_source_1_is_always_crawled_at_two_crawls_unless_the_formula_is_ceiled(quick):

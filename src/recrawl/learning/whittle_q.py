@@ -1,4 +1,4 @@
-"""The Whittle index by Q-learning: no model, only what was tried and what it brought [qwi2022, §III].
+"""The Whittle index by Q-learning: no model, only what was tried and what it brought, after [qwi2020].
 
 An arm is in one of the states 1 … S, the slots since it was last crawled (S stands for S and more). For every arm and
 every reference state x there is a table Q^x(s, a) of the arm alone, under a subsidy λ(x) for leaving it alone. After a
@@ -11,8 +11,8 @@ f is the mean over the table, which keeps relative values bounded; ν counts the
 subsidies move on the slower clock, towards the price at which both actions are as good: λ(s) is the index.
 
 * a(ν) = `step`/⌈ν/`halving`⌉^0.6 and b(n) = `index_step`/(1 + n·ln(n + 1)/`index_halving`);
-* a subsidy moves only when its state is visited, and once both actions have been tried there. Moved in every slot, as
-  [qwi2022] has it, the subsidies of states that the policy has stopped to visit run away: nothing answers them;
+* a subsidy moves only when its state is visited, and once both actions have been tried there. Moved by the clock
+  alone, the subsidies of states that the policy has stopped to visit run away: nothing answers them;
 * all starts at 0, and every equation is linear in worth, so that its unit does not matter.
 
 Symbols: Q value, λ subsidy and index, s state, a action, x reference state, r reward, ν visits to an action, n to a

@@ -9,7 +9,7 @@ from pathlib import Path
 from recrawl import __version__
 from recrawl.papers.claims import Claim, claim_counts, claims_table
 from recrawl.papers.results import Result, results_table, stats, write_results
-from recrawl.report import Document, Section, write_html
+from recrawl.report import Document, Section, Text, write_html
 
 RULE = (
     "Verdicts: a number obtained by arithmetic is reproduced when ours rounds to it; a number obtained from one random "
@@ -35,6 +35,7 @@ class Reproduction:
         results: every number, published beside measured
         sections: text, tables and figures of the report; the tables of results and claims are added when it is written
         claims: every qualitative sentence, with a verdict
+        remember: the one sentence to take home
     """
 
     paper: str
@@ -43,6 +44,7 @@ class Reproduction:
     results: Sequence[Result]
     sections: Sequence[Section]
     claims: Sequence[Claim] = field(default=())
+    remember: str = ""
 
 
 def document(found: Sequence[Reproduction], how: str) -> Document:
@@ -54,18 +56,20 @@ def document(found: Sequence[Reproduction], how: str) -> Document:
         title, level = "The papers, published beside measured", 3
         lead = f"{len(every)} numbers from {len(found)} papers."
     sections: list[Section] = []
-    for each in found:
-        sections += [
-            Section(
-                "Every number" if level == 2 else each.title,
-                [results_table(each.results, caption=(each.lead + " " if level == 3 else "") + RULE)],
-            )
-        ]
+    for place, each in enumerate(found):
+        numbers = results_table(each.results, caption=RULE if place == 0 else "")
+        if level == 2:
+            sections += [Section("Every number", [numbers])]
+        else:
+            sections += [Section(each.title, [Text(each.lead), numbers])]
         if each.claims:
-            sections.append(Section("Every claim", [claims_table(each.claims, CLAIMS_RULE)], level))
+            sections.append(
+                Section("Every claim", [claims_table(each.claims, CLAIMS_RULE if place == 0 else "")], level)
+            )
         sections += [Section(part.title, part.blocks, max(level, part.level)) for part in each.sections]
     badges = [*stats(every), *claim_counts(said for each in found for said in each.claims)]
-    return Document(title, lead, sections, badges, f"recrawl {__version__}; {how}")
+    remember = [("" if level == 2 else each.paper, each.remember) for each in found if each.remember]
+    return Document(title, lead, sections, badges, f"recrawl {__version__}; {how}", remember)
 
 
 def write(found: Sequence[Reproduction], out: Path, how: str = "") -> Path:

@@ -21,8 +21,10 @@ from typing import Literal
 import msgspec
 
 from recrawl.papers.claims import Claim
+from recrawl.records import FloatArray
 from recrawl.report import Badge, Column, Table
 from recrawl.report.tables import Cell, Tone
+from recrawl.sim.metrics import interval95
 from recrawl.sim.result import SimulationResult
 
 Verdict = Literal["reproduced", "differs", "not published"]
@@ -89,6 +91,7 @@ def compare(
     `run_sd` is the standard deviation of one run, where the published number is one random run; `tolerance` replaces
     half a unit of the last printed digit; `fitted` says that the settings were searched for.
     """
+    measured = float(measured)
     if published is None:
         return Result(id, None, measured, ci95, "not published", note, fitted)
     value = float(published)
@@ -106,6 +109,11 @@ def share_of(result: Result, bound: float) -> tuple[float, tuple[float, float] |
     """A result and its interval in % of a bound: a share above 100 % is only ever shown with its noise."""
     ci95 = None if result.ci95 is None else (100 * result.ci95[0] / bound, 100 * result.ci95[1] / bound)
     return 100 * result.measured / bound, ci95
+
+
+def interval_of_runs(values: FloatArray) -> tuple[float, float] | None:
+    """The 95 % interval of a mean over runs; None for fewer than three, of which it would say nothing."""
+    return interval95(values) if len(values) > 2 else None
 
 
 def run_sd(run: SimulationResult) -> float:

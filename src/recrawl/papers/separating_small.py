@@ -18,14 +18,13 @@ from recrawl import policies
 from recrawl.kernels.static_allocation import lottery_reward, static_allocation
 from recrawl.papers.expected_rewards import Audited
 from recrawl.papers.parallel import side_by_side
-from recrawl.papers.results import Result, compare
+from recrawl.papers.results import Result, compare, interval_of_runs
 from recrawl.papers.separating_law import catalogue
 from recrawl.policies.contract import Policy
 from recrawl.records import FloatArray, Sources
 from recrawl.report import Column, Section, Table, Text
 from recrawl.report.progress import ProgressCallback
 from recrawl.report.tables import Cell
-from recrawl.sim.metrics import interval95
 
 PAGES, BUDGET = 20, 1
 SETTING = f"separating/n{PAGES}-k{BUDGET}"
@@ -95,7 +94,7 @@ def findings(slots: int, draws: int, seed: int, progress: ProgressCallback) -> t
     for name in names:
         share = np.array([100 * done[name, draw][slots // 2 :].mean() for draw in range(draws)])
         note = f"% of the dual bound over the second half of {slots} slots, {draws} catalogues of {PAGES} pages."
-        results.append(compare(f"{SETTING}/{name}", float(share.mean()), ci95=interval95(share), note=note))
+        results.append(compare(f"{SETTING}/{name}", float(share.mean()), ci95=interval_of_runs(share), note=note))
     return results, _section({result.id.rpartition("/")[2]: result for result in results}, slots, draws)
 
 

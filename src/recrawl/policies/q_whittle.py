@@ -1,4 +1,4 @@
-"""The Whittle index learnt by Q-learning as a policy [qwi2022]; the mathematics is in `learning.whittle_q`.
+"""The Whittle index learnt by Q-learning as a policy [qwi2020]; the mathematics is in `learning.whittle_q`.
 
 It assumes nothing of what a target is: a target is in one of the states 1 … S, the slots since its last crawl, and the
 policy finds out by trial what each action brings in each state. One call of `choose` is one slot: it closes the slot

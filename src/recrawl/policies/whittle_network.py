@@ -1,4 +1,4 @@
-"""One network in place of the tables of :mod:`recrawl.learning.whittle_q` [qwi2022, with a network].
+"""One network in place of the tables of :mod:`recrawl.learning.whittle_q` [qwi2020, with a network].
 
 The network takes which target it is about (one input each), the state s and the reference state x, both as shares of
 S, and returns Q^x(s, 0) and Q^x(s, 1) in units of the largest reward seen. After every slot it makes one step of Adam

@@ -52,6 +52,7 @@ class Document:
         lead: one or two sentences with the outcome, read first
         sections: in order
         badges: verdicts counted, shown under the title
+        remember: what to take home, one sentence each, and whose it is (empty where it is the document's own)
         footer: how it was made
     """
 
@@ -60,6 +61,7 @@ class Document:
     sections: Sequence[Section]
     badges: Sequence[Badge] = field(default=())
     footer: str = ""
+    remember: Sequence[tuple[str, str]] = field(default=())
 
     def figures(self) -> Iterator[Figure]:
         """Every figure, in order."""

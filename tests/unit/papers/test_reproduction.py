@@ -1,4 +1,5 @@
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def test_a_folder_with_another_papers_results_is_refused_and_left_as_it_is(tmp_p
     with pytest.raises(OutputError, match="the results of icc2021 are there"):
         prepare(tmp_path, others=("allerton2019", "icc2021"))
     assert page.read_bytes() == before
+
+
+def test_what_to_remember_of_each_paper_stands_at_the_top_before_every_number(tmp_path: Path) -> None:
+    told = [replace(found(paper), remember=f"Of {paper} this.") for paper in ("tcns2018", "icc2021")]
+    page = write(told, prepare(tmp_path)).read_text(encoding="utf-8")
+    assert page.index("To remember") < page.index("Of tcns2018 this.") < page.index("Of icc2021 this.")
+    assert page.index("Of icc2021 this.") < page.index("<table")
 
 
 def test_the_same_papers_again_and_more_papers_replace_the_results(tmp_path: Path) -> None:

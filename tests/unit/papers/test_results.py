@@ -1,9 +1,18 @@
 import json
 
+import numpy as np
 import pytest
 
 from paper_results import read_results
-from recrawl.papers.results import Result, compare, last_digit, results_table, stats, write_results
+from recrawl.papers.results import (
+    Result,
+    compare,
+    interval_of_runs,
+    last_digit,
+    results_table,
+    stats,
+    write_results,
+)
 
 
 def test_a_number_by_arithmetic_is_reproduced_when_ours_rounds_to_it():
@@ -27,6 +36,12 @@ def test_a_published_run_is_compared_with_what_one_run_may_give():
 def test_without_the_spread_of_a_run_the_interval_of_the_mean_decides():
     assert compare("x", 5.0, "5.40", ci95=(4.6, 5.4)).verdict == "reproduced"
     assert compare("x", 5.0, "5.41", ci95=(4.6, 5.4)).verdict == "differs"
+
+
+def test_two_runs_have_no_interval_worth_showing():
+    assert interval_of_runs(np.array([1.0, 2.0])) is None
+    low, high = interval_of_runs(np.array([1.0, 2.0, 3.0]))
+    assert low < 2.0 < high
 
 
 def test_what_no_paper_states_is_not_published():

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from recrawl.papers.allerton2019.claims_method import method_claims
 from recrawl.papers.allerton2019.lab import Lab, bound_at
 from recrawl.papers.allerton2019.sweeps import SHARPNESSES
 from recrawl.papers.claims import Claim, claim
@@ -19,7 +20,7 @@ LIFETIME = 2
 def all_claims(results: Iterable[Result], lab: Lab) -> list[Claim]:
     """Every claim."""
     found = {result.id.partition("/")[2]: result.measured for result in results}
-    return [*_outcome(found), *_sharpness(lab), *_stability(lab), *_model(lab)]
+    return [*_outcome(found), *_sharpness(lab), *_stability(lab), *_model(lab), *method_claims(lab)]
 
 
 def _outcome(found: dict[str, float]) -> list[Claim]:

@@ -21,6 +21,7 @@ from recrawl.papers.icc2021.setting import (
     DEEP,
     EXAMPLES,
     FULL,
+    KNOWING_SLOTS,
     LASTING,
     MOVING_WINDOW,
     PUBLISHED_LOTTERY,
@@ -56,7 +57,8 @@ def reproduce(
         lotteries.section(found),
         account.choices_section(),
     ]
-    plain = Reproduction("icc2021", TITLE, account.lead(found), results, sections, all_claims(found, curves))
+    claims = all_claims(found, curves)
+    plain = Reproduction("icc2021", TITLE, account.lead(found), results, sections, claims, account.remember(found))
     return plain if recordings is None else _with_recorded(plain, recorded.play(recordings, quick, seed, progress))
 
 
@@ -64,7 +66,7 @@ def _with_recorded(plain: Reproduction, played: Sequence[recorded.Played]) -> Re
     """The same with what happened on recorded pages."""
     return replace(
         plain,
-        lead=f"{plain.lead} {recorded_account.remember(played)}",
+        remember=f"{plain.remember} {recorded_account.remember(played)}",
         results=[*plain.results, *recorded.results(played)],
         sections=[*plain.sections, recorded_account.section(played)],
     )
@@ -88,9 +90,9 @@ def _numbers(example: str, curves: Mapping[tuple[str, str], Curves], length: Len
             last = curves[example, name].rewards[:, length.steps - length.window : length.steps].mean(axis=1)
             out.append(compare(identity, float(last.mean()), ci95=interval95(last), note=f"On groups; {judged}."))
         elif line.on_pages:
-            found = recrawl.simulate(world.pages(), line.make(world, 0), steps=length.long)
-            value = found.mean_between(length.long // 2, length.long)
-            note = f"Acts on pages; expected reward over the last half of {length.long} slots."
+            found = recrawl.simulate(world.pages(), line.make(world, 0), steps=KNOWING_SLOTS)
+            value = found.mean_between(KNOWING_SLOTS // 2, KNOWING_SLOTS)
+            note = f"Acts on pages; expected reward over the last half of {KNOWING_SLOTS:,} slots."
             out.append(compare(identity, value, note=note))
         else:
             out.append(compare(identity, _exact(example, name), note="On groups; the exact expectation."))

@@ -79,8 +79,13 @@ def beliefs(seed: int, length: Length) -> list[Result]:
     assert isinstance(policy, Thompson)
     # A policy that is not wrapped would be copied, and what it learned lost.
     recrawl.simulate(pages, Audited(policy), steps=length.steps, seed=seed, noise="change")
-    believed = (1.0 + policy.successes) / (2.0 + policy.successes + policy.failures)
-    return [
+    crawls = policy.successes + policy.failures
+    believed = (1.0 + policy.successes) / (2.0 + crawls)
+    shares = [
+        compare(f"icc2021/one-page/thompson-crawls-page-{page}", float(share), note="% of the crawls, the same run.")
+        for page, share in enumerate(100.0 * crawls / crawls.sum(), start=1)
+    ]
+    means = [
         compare(
             f"icc2021/one-page/thompson-believes-page-{page}",
             float(mean),
@@ -88,3 +93,4 @@ def beliefs(seed: int, length: Length) -> list[Result]:
         )
         for page, (mean, rate) in enumerate(zip(believed, pages.arrivals_per_slot, strict=True), start=1)
     ]
+    return [*shares, *means]

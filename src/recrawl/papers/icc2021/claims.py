@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recrawl.papers.claims import Claim, claim
+from recrawl.papers.icc2021.claims_method import deep_method_claims, method_claims
+from recrawl.papers.icc2021.numbers import Numbers
 from recrawl.papers.icc2021.runs import Curves
 from recrawl.papers.icc2021.setting import EXAMPLES, FIRST_SLOTS
 from recrawl.papers.results import Result
@@ -12,40 +14,12 @@ from recrawl.papers.results import Result
 PAGES = (1, 2, 3, 4)
 
 
-class Numbers:
-    """The results of the report by what follows the paper's key."""
-
-    def __init__(self, found: Mapping[str, Result]) -> None:
-        self.found = found
-
-    def __getitem__(self, name: str) -> float:
-        return self.found[f"icc2021/{name}"].measured
-
-    def __contains__(self, name: str) -> bool:
-        return f"icc2021/{name}" in self.found
-
-    def shown(self, name: str, digits: int = 3) -> str:
-        """A number with its interval, as text."""
-        result = self.found[f"icc2021/{name}"]
-        low_high = "" if result.ci95 is None else f" ({result.ci95[0]:.{digits}f} … {result.ci95[1]:.{digits}f})"
-        return f"{result.measured:.{digits}f}{low_high}".replace("-", "−")
-
-    def both(self, *names: str, digits: int = 2) -> str:
-        """The same numbers of both examples, as text."""
-        parts = (", ".join(f"{n} {self.shown(f'{e}/{n}', digits)}" for n in names) for e in EXAMPLES)
-        return "one page: {}; groups: {}".format(*parts)
-
-    def surely_above(self, name: str, other: float) -> bool:
-        """Whether a number's interval lies above another number."""
-        result = self.found[f"icc2021/{name}"]
-        return (result.measured if result.ci95 is None else result.ci95[0]) > other
-
-
 def all_claims(found: Mapping[str, Result], curves: Mapping[tuple[str, str], Curves]) -> list[Claim]:
     """Every claim; those on the deep learner only where it was run."""
     numbers = Numbers(found)
     deep = [*_deep(numbers, curves), *_deep_over_time(numbers)] if "one-page/drl" in numbers else []
-    return [*_static(numbers, curves), *_thompson(numbers), *deep]
+    plain = [*_static(numbers, curves), *_thompson(numbers), *method_claims(numbers, curves)]
+    return [*plain, *deep, *(deep_method_claims(numbers, curves) if deep else [])]
 
 
 def _static(found: Numbers, curves: Mapping[tuple[str, str], Curves]) -> list[Claim]:

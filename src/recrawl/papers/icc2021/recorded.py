@@ -15,11 +15,10 @@ import numpy as np
 
 from recrawl.papers.icc2021.setting import DEEP, LINES, lines
 from recrawl.papers.recordings import Recordings
-from recrawl.papers.results import Result, compare
+from recrawl.papers.results import Result, compare, interval_of_runs
 from recrawl.records import FloatArray
 from recrawl.report.progress import ProgressCallback
 from recrawl.sim.comparison import OURS, Contender, Outcome, grouped_entries, jobs_for, run_jobs
-from recrawl.sim.metrics import interval95
 from recrawl.sim.scenarios import Scenario
 from recrawl.sim.scoring import Score, changes_found, difference
 
@@ -140,7 +139,7 @@ def results(played: Sequence[Played]) -> list[Result]:
             runs = f"mean of {len(of_seeds)} seeds; on groups" if len(of_seeds) > 1 else "on pages, one run"
             note = f"{measure}, {runs}. Standard error over pages {100 * score.standard_error:.2f}."
             identity = f"icc2021/real/{each.column}/{each.policy}{suffix}"
-            interval = interval95(100 * of_seeds) if each.policy not in ON_PAGES else None
+            interval = interval_of_runs(100 * of_seeds) if each.policy not in ON_PAGES else None
             out.append(compare(identity, 100 * score.value, ci95=interval, note=note))
     return out
 

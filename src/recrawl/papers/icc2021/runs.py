@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,11 +30,16 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Rewards per slot, in expectation too where the policy acts on pages, and the share of pages never visited."""
+    """Rewards per slot, in expectation too where the policy acts on pages, and the share of pages never visited.
+
+    `met_before` is the share of the slots whose state (X, Y) and choice were met before: of the deep learner's first
+    run, NaN elsewhere.
+    """
 
     rewards: FloatArray
     expected: FloatArray
     never_visited: float
+    met_before: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Curves:
     rewards: FloatArray
     expected: FloatArray
     never_visited: float
+    met_before: float = math.nan
 
 
 def one_run(task: Task) -> Outcome:
@@ -63,7 +70,26 @@ def one_run(task: Task) -> Outcome:
 
 
 def _outcome(found: SimulationResult, task: Task) -> Outcome:
-    return Outcome(found.rewards[0], np.empty(0), EXAMPLES[task.example].never_visited(found.crawls))
+    never = EXAMPLES[task.example].never_visited(found.crawls)
+    # Looking at what was chosen plays the run again, so only one is looked at.
+    met = met_before(found) if (task.line, task.variant, task.run) == ("drl", "", 0) else math.nan
+    return Outcome(found.rewards[0], np.empty(0), never, met)
+
+
+def met_before(found: SimulationResult) -> float:
+    """The share of slots whose state, (X, Y) of every arm, and choice were met in an earlier slot of the first run."""
+    chosen, changed = found.actions.argmax(axis=1), found.rewards[0] > 0
+    arms = found.actions.shape[1]
+    elapsed, last = [1] * arms, [False] * arms
+    seen: set[tuple[object, ...]] = set()
+    repeats = 0
+    for arm, found_change in zip(chosen.tolist(), changed.tolist(), strict=True):
+        key = (*elapsed, *last, arm)
+        repeats += key in seen
+        seen.add(key)
+        elapsed = [each + 1 for each in elapsed]
+        elapsed[arm], last[arm] = 1, found_change
+    return repeats / len(chosen)
 
 
 def all_runs(length: Length, seed: int, progress: ProgressCallback) -> dict[tuple[str, str], Curves]:
@@ -99,4 +125,5 @@ def _curves(outcomes: list[Outcome]) -> Curves:
         np.stack([outcome.rewards for outcome in outcomes]),
         np.stack([outcome.expected for outcome in outcomes]),
         float(np.mean([outcome.never_visited for outcome in outcomes])),
+        outcomes[0].met_before,
     )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recrawl.kernels.indexing_engine import exponential_delay_share
 from recrawl.papers.indexing_engine import lab
 from recrawl.papers.indexing_engine.lab import Catalogue
 from recrawl.papers.reproduction import Reproduction
@@ -23,9 +24,11 @@ from recrawl.report.progress import ProgressCallback, silent
 from recrawl.sim.metrics import interval95
 
 TITLE = "The dynamics of the indexing engine"
+REMEMBER = "A delay matters only where half-lives differ; with batches, what pays is to fetch right before them."
 SPREADS = (0.0, 0.5, 1.0, 1.5)
 SPREAD = 1.0
 """Where the spread is not what is varied."""
+EXPONENTIAL = f"{SPREAD:g}-exponential"
 TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 SHOWN_DELAY, SHOWN_BATCH, SHOWN_ROOM = 2.0, 1.0, 0.2
 Curves = Mapping[str, FloatArray]
@@ -66,9 +69,11 @@ def reproduce(quick: bool = False, seed: int = 0, progress: ProgressCallback = s
         f"pays to save crawls for the moment before them ({by_id['engine/batch/saving']:.0f} % more at a batch per "
         f"half-life); spread evenly, crawls that know of batches capture {by_id['engine/batch/waiting']:.1f} % more. "
         "An engine without room for everything is a second price: the index stops growing at the age at which an item "
-        "is no longer worth indexing."
+        "is no longer worth indexing. Delays and batches run live (index_delay, index_batch); capacity is in the lab "
+        "alone."
     )
-    return Reproduction("indexing_engine", TITLE, lead, results, [_late(found), _batched(found), _bounded(found)])
+    sections = [_late(found), _batched(found), _bounded(found)]
+    return Reproduction("indexing_engine", TITLE, lead, results, sections, remember=REMEMBER)
 
 
 def measured(length: Length, seed: int, progress: ProgressCallback = silent) -> Measured:
@@ -80,6 +85,8 @@ def measured(length: Length, seed: int, progress: ProgressCallback = silent) -> 
     for spread in SPREADS:
         drawn = [Catalogue.drawn(each, spread) for each in seeds]
         late[f"{spread:g}"] = _table(drawn, delays, _knowing_gains)
+        if spread == SPREAD:
+            late[EXPONENTIAL] = _table(drawn, delays, _knowing_gains_exponential)
     progress("indexing engine", 0.1)
     drawn = [Catalogue.drawn(each, SPREAD) for each in seeds]
     batched: dict[str, FloatArray] = {"saving": _table(drawn, batches, lab.captured_by_saving)}
@@ -99,6 +106,12 @@ def _table(drawn: Sequence[Catalogue], places: FloatArray, share: Callable[[Cata
 def _knowing_gains(catalogue: Catalogue, delay: float) -> float:
     """By how many percent more is captured by a policy that knows of the delay."""
     return _more(lab.captured_late(catalogue, delay, True), lab.captured_late(catalogue, delay, False))
+
+
+def _knowing_gains_exponential(catalogue: Catalogue, delay: float) -> float:
+    """The same with delays that are exponential, of this mean."""
+    shares = [lab.captured_late(catalogue, delay, knows, exponential_delay_share) for knows in (True, False)]
+    return _more(*shares)
 
 
 def _in_batches(make: type[lab.Ignoring], batches: int) -> Callable[[Catalogue, float], float]:
@@ -152,8 +165,9 @@ def _late(found: Measured) -> Section:
 
     def paint(axes: Any) -> None:
         for colour, (spread, curve) in zip(PALETTE, found.late.items(), strict=False):
-            _line(axes, found.delays, curve, f"σ = {spread}", colour)
-        axes.set(xlabel="delay, in median half-lives", ylabel="% more captured by knowing")
+            name = f"σ = {SPREAD:g}, exponential delays" if spread == EXPONENTIAL else f"σ = {spread}"
+            _line(axes, found.delays, curve, name, colour, "--" if spread == EXPONENTIAL else "-")
+        axes.set(xlabel="delay, or its mean, in median half-lives", ylabel="% more captured by knowing")
         axes.legend(fontsize=8)
 
     caption = "Crawls at one price that knows of the delay, over crawls at one price that does not; 95 % intervals."
@@ -204,8 +218,8 @@ def _bounded(found: Measured) -> Section:
     return Section("An engine without room for everything", [Text(text), draw("indexing-engine-room", caption, paint)])
 
 
-def _line(axes: Any, places: FloatArray, curve: FloatArray, label: str, colour: str) -> None:
+def _line(axes: Any, places: FloatArray, curve: FloatArray, label: str, colour: str, style: str = "-") -> None:
     """The mean over catalogues, and its interval as a band."""
     bands = np.array([interval95(column) or (column[0], column[0]) for column in curve.T])
-    axes.plot(places, curve.mean(axis=0), color=colour, label=label, linewidth=1.5)
+    axes.plot(places, curve.mean(axis=0), style, color=colour, label=label, linewidth=1.5)
     axes.fill_between(places, bands[:, 0], bands[:, 1], color=colour, alpha=0.15, linewidth=0)

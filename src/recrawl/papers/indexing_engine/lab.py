@@ -7,6 +7,7 @@ that is varied; the interest that appears per time is log-normal with σ = 1, an
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,9 +63,17 @@ def one_price(catalogue: Catalogue, value: FloatArray) -> tuple[float, FloatArra
     return price, gaps(price)
 
 
-def captured_late(catalogue: Catalogue, delay: float, knows: bool) -> float:
-    """The share captured by crawls at one price, if finds are visible `delay` later, and the policy knows so or not."""
-    share = visible_share(catalogue.decay, delay)
+def captured_late(
+    catalogue: Catalogue,
+    delay: float,
+    knows: bool,
+    left: Callable[[FloatArray, float], FloatArray] = visible_share,
+) -> float:
+    """The share captured by crawls at one price, if finds are visible `delay` later, and the policy knows so or not.
+
+    `left` is what is left of a worth by decay and delay: by a fixed delay, or in the mean by a random one.
+    """
+    share = left(catalogue.decay, delay)
     gap = one_price(catalogue, catalogue.value * (share if knows else 1.0))[1]
     worth = share * catalogue.value * -np.expm1(-catalogue.decay * gap) / gap
     return float(worth.sum() / catalogue.inflow.sum())
