@@ -32,7 +32,7 @@ class Alone(NamedTuple):
     values: FloatArray
     active: BoolArray
     price: float
-    index: float
+    theorem_1: float
 
     @property
     def one_threshold(self) -> bool:
@@ -99,7 +99,7 @@ def _of_one(alone: list[list[Alone]]) -> list[Result]:
     slopes = np.concatenate([np.diff(each.values) / np.diff(each.states) for each in every])
     bends = [np.diff(each.values, 2).min() / each.states[-1] for each in every]
     first = [[each.states[int(each.active.argmax())] for each in of_source] for of_source in alone]
-    off = [abs(each.index - each.price) / each.states[-1] for each in every if each.inside]
+    off = [abs(each.theorem_1 - each.price) / each.states[-1] for each in every if each.inside]
     where = f"Value iteration for the four sources alone, each at {len(PRICES)} prices, {GRID} states."
     rows = {
         "least-slope": (float(slopes.min()), "Least slope of the value function."),
