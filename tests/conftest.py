@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from recrawl import compiled_code
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _fingerprint_of_compiled_code() -> str:
-    """Changes whenever a compiled function may have changed.
-
-    Numba recompiles a cached function when its own file changes, not when a function it calls in another file does.
-    """
-    digest = hashlib.sha256()
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        text = path.read_bytes()
-        if b"njit" in text:
-            digest.update(text)
-    return digest.hexdigest()[:16]
-
-
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".cache" / "numba" / _fingerprint_of_compiled_code()))
+# Processes that a test gives another home take what others have compiled.
+if (_kept := compiled_code.place()) is not None:
+    os.environ[compiled_code.VARIABLE] = str(_kept)
 
 FIRST = ("integration", "web", "faults", "papers")
 """Folders whose files take long: begun last, one of them would keep one worker busy and leave the others idle."""

@@ -1,19 +1,51 @@
-"""Where compiled code is kept. It has to be somewhere: numba refuses to load a function that it could not keep.
+"""Where compiled code is kept, and by what it is known again.
 
-That is beside the program, or in the user's cache, or where `NUMBA_CACHE_DIR` says. Where none of these can be written
-to, as in a container with a read-only disk, a folder of this process takes it, and goes with it.
+It has to be kept somewhere: numba refuses to load a function that it could not keep. That is where `NUMBA_CACHE_DIR`
+says, or in the user's cache, or beside the program. Where none of these can be written to, as in a container with a
+read-only disk, a folder of this process takes it, and goes with it.
+
+It is known by what is written: each module's code has a folder named by a digest of the module and of all of ours that
+it imports. So it is shared by whatever runs the same text, wherever that is installed, and compiled anew after an
+update only where something changed. Numba itself looks at nothing but the function's own file, and would go on with
+code that calls what another file no longer says.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
+import re
 import sys
+import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 VARIABLE = "NUMBA_CACHE_DIR"
 PASSING = "recrawl-compiled-"
 """How the name of a folder begins that goes with its process."""
+UNUSED_S = 90 * 86400.0
+"""How old code of a module is that goes when the module is compiled anew."""
+_PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+recrawl([.\w]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+recrawl([.\w]*))", re.M
+)
+_NAME = re.compile(r"\w+")
+_EQUAL = ""
+"""Stands for the time of the source: code in the same folder is of the same text."""
+
+
+def njit(**options: Any) -> Callable[[Function], Function]:
+    """Numba's own, for compiled code that is kept as said above."""
+    import numba
+
+    _known_by_its_text()
+    decorator: Callable[[Function], Function] = numba.njit(**options)
+    return decorator
 
 
 def passing() -> bool:
@@ -21,11 +53,14 @@ def passing() -> bool:
     return Path(os.environ.get(VARIABLE, "")).name.startswith(PASSING)
 
 
+def place() -> Path | None:
+    """The folder that compiled code is kept in; None if there is none that can be written to."""
+    return next(filter(_writable, _places()), None)
+
+
 def find_a_place() -> None:
     """See to it that compiled code can be kept."""
-    given = os.environ.get(VARIABLE)
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if any(_writable(Path(place)) for place in ([given] if given else [os.path.dirname(__file__), cache])):
+    if place() is not None:
         return
     import shutil
     import tempfile
@@ -40,7 +75,127 @@ def find_a_place() -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
+def _places() -> list[Path]:
+    given = os.environ.get(VARIABLE)
+    if given:
+        return [Path(given)]
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return [Path(users) / "recrawl", _PACKAGE / "__pycache__"]
+
+
 def _writable(place: Path) -> bool:
     """Whether a folder can be written to, or made."""
     there = next((each for each in (place, *place.parents) if each.exists()), None)
     return there is not None and there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+@cache
+def _known_by_its_text() -> None:
+    """Have numba ask us first where code of ours is kept. It promises no such thing: else it does as it always does."""
+    try:
+        from numba.core.caching import CacheImpl
+
+        CacheImpl._locator_classes.insert(0, _Folder)
+    except (ImportError, AttributeError):
+        return
+
+
+class _Folder:
+    """Where the compiled code of one function is, in the words of numba's locators of caches."""
+
+    def __init__(self, folder: str, line: int) -> None:
+        self._folder, self._line = folder, line
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Folder | None:
+        """The one of a function; None if the function is not ours, or there is no place."""
+        folder = _folder_of(py_file)
+        return None if folder is None else cls(folder, py_func.__code__.co_firstlineno)
+
+    def ensure_cache_path(self) -> None:
+        """Make it."""
+        os.makedirs(self._folder, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        """Its path."""
+        return self._folder
+
+    def get_source_stamp(self) -> str:
+        """What would change with the source, if the folder did not."""
+        return _EQUAL
+
+    def get_disambiguator(self) -> str:
+        """What tells functions of one name in one module from each other."""
+        return str(self._line)
+
+
+@cache
+def _folder_of(file: str) -> str | None:
+    """The folder of a module's compiled code, made; None if the module is not ours, or there is no place for it."""
+    path, kept = Path(file), place()
+    if kept is None or not path.is_relative_to(_PACKAGE) or not path.is_file():
+        return None
+    module = ".".join(path.relative_to(_PACKAGE).with_suffix("").parts)
+    folder = kept / f"{module}-{digest(path)}"
+    try:
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _sweep(kept, module)
+    except OSError:
+        return None
+    return str(folder)
+
+
+def _sweep(kept: Path, module: str) -> None:
+    """Drop code of a module's earlier texts that is old."""
+    import shutil
+
+    for folder in kept.glob(f"{module}-*"):
+        if time.time() - folder.stat().st_mtime > UNUSED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def digest(module: Path) -> str:
+    """Of a module, of all that it imports of ours, and of what compiles it."""
+    found = hashlib.sha256(repr(_compiler()).encode())
+    for path in sorted(_reached(module)):
+        found.update(hashlib.sha256(_text(path)).digest())
+    return found.hexdigest()[:16]
+
+
+@cache
+def _compiler() -> tuple[Any, ...]:
+    import numba
+    import numpy as np
+
+    return numba.__version__, np.__version__, getattr(numba.config, "BOUNDSCHECK", None)
+
+
+def _reached(module: Path) -> set[Path]:
+    """The module and those of ours that it imports, they import, and so on."""
+    reached, ahead = {module}, [module]
+    while ahead:
+        ahead = [each for path in ahead for each in _imported(path) if each not in reached]
+        reached.update(ahead)
+    return reached
+
+
+@cache
+def _imported(module: Path) -> tuple[Path, ...]:
+    """The modules of ours that a module names in its imports."""
+    found: set[Path] = set()
+    for home, names, whole in _IMPORT.findall(_text(module).decode()):
+        folder = _PACKAGE.joinpath(*(home or whole).strip(".").split("."))
+        inside = [_file_of(folder / name) for name in _NAME.findall(names)]
+        found.update(each for each in (*inside, _file_of(folder)) if each is not None)
+    return tuple(found - {_PACKAGE / "__init__.py"})  # which loads what it names when asked
+
+
+def _file_of(module: Path) -> Path | None:
+    """The file of a module or package; None if there is none."""
+    return next((each for each in (module.with_suffix(".py"), module / "__init__.py") if each.is_file()), None)
+
+
+@cache
+def _text(path: Path) -> bytes:
+    return path.read_bytes()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,91 @@ def test_a_program_whose_folder_cannot_be_written_to_starts_and_leaves_nothing_b
     folder = Path(ran.stdout.strip())
     assert compiled_code.PASSING in str(folder)
     assert not folder.exists()
+
+
+A_MODULE = """
+from recrawl.compiled_code import njit
+from recrawl.{other} import {name}
+
+@njit(cache=True)
+def called(x):
+    return {name}(x)
+"""
+ANOTHER = """
+from recrawl.compiled_code import njit
+
+@njit(cache=True)
+def inner(x):
+    return x + {addend}
+"""
+CALLED = """
+import sys
+sys.path.insert(0, {folder!r})
+from recrawl.outer import called
+print(called(1.0), sum(called.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Callable[[str, float], list[str]]:
+    """Install a package of two modules under some path and call it: what it gives, and how often code was there."""
+
+    def call(where: str, addend: float) -> list[str]:
+        package = tmp_path / where / "recrawl"
+        package.mkdir(parents=True, exist_ok=True)
+        shutil.copy(str(compiled_code.__file__), package / "compiled_code.py")
+        (package / "__init__.py").touch()
+        (package / "outer.py").write_text(A_MODULE.format(other="inner", name="inner"))
+        (package / "inner.py").write_text(ANOTHER.format(addend=addend))
+        environment = os.environ | {compiled_code.VARIABLE: str(tmp_path / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", CALLED.format(folder=str(package.parent))]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return ran.stdout.split()
+
+    return call
+
+
+def test_equal_text_is_compiled_once_wherever_it_is(installed: Callable[[str, float], list[str]]) -> None:
+    assert installed("here", 1.0) == ["2.0", "0"]
+    assert installed("here", 1.0) == ["2.0", "1"]
+    assert installed("elsewhere", 1.0) == ["2.0", "1"]
+
+
+def test_code_that_calls_another_file_changes_with_it(installed: Callable[[str, float], list[str]]) -> None:
+    assert installed("here", 1.0) == ["2.0", "0"]
+    assert installed("here", 2.0) == ["3.0", "0"]
+    assert installed("here", 1.0) == ["2.0", "1"]
+
+
+def test_what_a_module_imports_is_followed_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "__init__": "from recrawl import never",
+        "a": "from recrawl import b\nimport recrawl.c\n",
+        "b": "def late():\n    from recrawl.room import (\n        d,\n        thing,\n    )\n",
+        "c": "import math\nfrom numpy import never\n",
+        "room/__init__": "",
+        "room/d": "from recrawl import a\n",
+        "never": "",
+    }
+    for name, text in texts.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(compiled_code, "_PACKAGE", tmp_path)
+    reached = {str(path.relative_to(tmp_path).with_suffix("")) for path in compiled_code._reached(tmp_path / "a.py")}
+    assert reached == {"a", "b", "c", "room/__init__", "room/d"}
+
+
+def test_old_code_of_a_module_goes_when_it_is_compiled_anew(tmp_path: Path) -> None:
+    for name in ("kernels.price-old", "kernels.price-new", "kernels.prices-old"):
+        (tmp_path / name).mkdir()
+        if name.endswith("old"):
+            os.utime(tmp_path / name, (0.0, 0.0))
+    compiled_code._sweep(tmp_path, "kernels.price")
+    assert {path.name for path in tmp_path.iterdir()} == {"kernels.price-new", "kernels.prices-old"}
+
+
+def test_all_compiled_functions_are_known_by_their_text() -> None:
+    package = Path(str(compiled_code.__file__)).parent
+    others = [path for path in package.rglob("*.py") if "from numba import" in path.read_text()]
+    assert others == []

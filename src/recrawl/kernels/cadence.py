@@ -21,8 +21,8 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.arguments import aligned, checked_sources
 from recrawl.kernels.continuous_index import age_at_price
 from recrawl.kernels.slotted_index import worth_after

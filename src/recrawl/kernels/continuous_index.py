@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.arguments import aligned, as_float, complain, over_cores, shaped
 from recrawl.kernels.elementary import vector_exp
 from recrawl.records import FloatArray

@@ -25,8 +25,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.arguments import aligned
 from recrawl.records import FloatArray, IntArray, checked
 

@@ -18,8 +18,8 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.arguments import checked_sources
 from recrawl.kernels.continuous_index import age_at_price, ripening
 from recrawl.records import FloatArray, checked

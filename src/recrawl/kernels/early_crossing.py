@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from recrawl.compiled_code import njit
 
 # Shares below this have the cheap bound.
 EASY = 0.988

@@ -8,7 +8,8 @@ over the ranges stated; outside them the result is meaningless, not an error.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from recrawl.compiled_code import njit
 
 # Adding this to a small double leaves it rounded to a whole number in the low bits.
 _ROUNDER = 6755399441055744.0

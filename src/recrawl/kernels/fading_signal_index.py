@@ -26,8 +26,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.continuous_index import ripeness
 from recrawl.kernels.signal_index import over_pages, scaled, signal_ripeness, signal_step
 from recrawl.records import FloatArray

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from recrawl.compiled_code import njit
 from recrawl.kernels.continuous_index import EXHAUSTED, ripeness
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.records import FloatArray, checked
 

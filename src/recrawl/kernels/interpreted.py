@@ -147,7 +147,8 @@ def end() -> None:
 
 def cache_folder() -> Path:
     """Where compiled code is kept, or some of it: the same for every process that uses the same."""
-    return Path(vector_exp.stats.cache_path or "")
+    function: Any = vector_exp
+    return Path(function.stats.cache_path or "")
 
 
 def _make_patient(function: Any) -> None:

@@ -28,8 +28,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.records import FloatArray
 
 SMALLEST_SHAPE, LARGEST_SHAPE = 0.02, 200.0

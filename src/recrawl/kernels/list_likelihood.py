@@ -28,8 +28,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.records import FloatArray
 
 LEAST_SHARE = 1e-7

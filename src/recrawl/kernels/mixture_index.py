@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.continuous_index import EXHAUSTED, age_at_price, index_at_age, ripeness
 from recrawl.records import FloatArray, IntArray
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from recrawl.compiled_code import njit
 
 NEGLIGIBLE = 1e-17
 """The share of a sum below which its next term is left out."""

@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from recrawl.arguments import number
+from recrawl.compiled_code import njit
 from recrawl.kernels.continuous_index import EXHAUSTED, ripening
 from recrawl.kernels.slotted_index import saturating_index_after, worth_after
 from recrawl.records import FloatArray, IntArray, Sources, known_sources

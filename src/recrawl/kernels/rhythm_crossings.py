@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.continuous_index import age_at_price, index_at_age
 from recrawl.kernels.information_bonus import information
 from recrawl.kernels.rhythm_index import (

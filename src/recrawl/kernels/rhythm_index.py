@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.information_bonus import raised
 from recrawl.records import FloatArray, IntArray
 

@@ -27,8 +27,8 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.arguments import aligned, as_float, complain, over_cores, shaped
 from recrawl.kernels.continuous_index import EXHAUSTED, LARGEST, ripeness
 from recrawl.kernels.poisson_tail import NEGLIGIBLE, poisson_tail

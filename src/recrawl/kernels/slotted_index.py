@@ -32,8 +32,8 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import aligned, as_float, complain, over_cores
 from recrawl.kernels.continuous_index import EXHAUSTED, LARGEST, ripeness

@@ -22,8 +22,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.records import BoolArray, FloatArray
 
 OFFSET = 0.5

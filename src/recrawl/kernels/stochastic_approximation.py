@@ -29,8 +29,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.inflow_chain import InflowLaw, grid, transitions
 from recrawl.records import FloatArray
 

@@ -31,9 +31,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from recrawl.arguments import one_of, whole
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import as_float, shaped
 from recrawl.kernels.continuous_index import LARGEST

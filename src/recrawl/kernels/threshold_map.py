@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.price import first_slot
 from recrawl.kernels.slotted_index import index_after, whittle_index, worth_after

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.likelihood import add_change_evidence
 from recrawl.kernels.mixture_index import Numbers, condense
 from recrawl.kernels.worth import remaining

@@ -14,8 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.likelihood import gamma_prior
 from recrawl.learning.columns import Column, Columns
 from recrawl.records import BoolArray, FloatArray, IntArray

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.likelihood import filled, inflow_posterior
 from recrawl.kernels.mixture_index import Numbers, condense
 from recrawl.kernels.worth import remaining

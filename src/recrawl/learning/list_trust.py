@@ -23,8 +23,8 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.list_likelihood import unchanged_by_list, unchanged_without
 from recrawl.learning.columns import Column, Columns
 from recrawl.records import BoolArray, FloatArray, IntArray

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.list_likelihood import false_share, hidden_evidence, signal_evidence
 from recrawl.records import BoolArray, FloatArray, IntArray
 

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.rhythm_index import HOURS, WEEK
 from recrawl.learning.drift import MEMORIES_DAYS, Record
 from recrawl.learning.rhythms import RhythmRecord, count_items, fill_exposures

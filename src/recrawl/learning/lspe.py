@@ -33,8 +33,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.soft_threshold import crawl_probabilities, log_gradient, thresholds
 from recrawl.records import BoolArray, FloatArray, IntArray
 

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.records import FloatArray
 
 Numbers = npt.NDArray[np.int32]

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.worth import LN2
 from recrawl.records import FloatArray

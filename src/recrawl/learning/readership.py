@@ -34,8 +34,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.likelihood import gamma_prior, inflow_posterior
 from recrawl.kernels.worth import LN2, decay_of, remaining
 from recrawl.learning.columns import Column, Columns

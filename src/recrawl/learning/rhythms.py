@@ -20,8 +20,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.rhythm_index import HOURS, WEEK, SinceVisit
 from recrawl.learning.columns import Column, Columns
 from recrawl.records import BoolArray, FloatArray, IntArray

@@ -25,8 +25,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.records import BoolArray, FloatArray, IntArray
 
 STEP_EXPONENT = 0.6

@@ -6,8 +6,8 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.price import worth_at_price
 from recrawl.kernels.slotted_index import worth_after

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.slotted_index import ceiled_index_of_state, index_of_state, saturating_index_after, worth_after
 from recrawl.kernels.stochastic_index import interpolated_index
 from recrawl.records import FloatArray, Sources

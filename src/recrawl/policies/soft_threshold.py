@@ -11,8 +11,8 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.slotted_index import worth_after
 from recrawl.kernels.soft_threshold import crawl_probabilities
 from recrawl.kernels.threshold_map import threshold_map

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.scheduling.chains import drain
 from recrawl.scheduling.compiled import inner
 from recrawl.scheduling.ranking import bring_first

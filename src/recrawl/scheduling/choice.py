@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.scheduling.candidate_scan import Candidates, note_crowd, survey
 from recrawl.scheduling.compiled import inlined, inner
 from recrawl.scheduling.newcomer_heap import feed, first_newcomer, wanted

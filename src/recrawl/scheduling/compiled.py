@@ -6,9 +6,9 @@ A function that makes arrays is compiled the plain way, `@njit(cache=True)`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from numba import njit
+from recrawl.compiled_code import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -19,9 +19,9 @@ _BARE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "
 
 def inner(function: Function) -> Function:
     """Compile a function that makes no arrays and is called by compiled functions only."""
-    return cast(Function, njit(cache=True, **_BARE)(function))
+    return njit(cache=True, **_BARE)(function)
 
 
 def inlined(function: Function) -> Function:
     """The same, compiled into its callers: for what is done per source."""
-    return cast(Function, njit(cache=True, forceinline=True, **_BARE)(function))
+    return njit(cache=True, forceinline=True, **_BARE)(function)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from recrawl.compiled_code import njit
 from recrawl.scheduling.compiled import inner
 from recrawl.scheduling.newcomer_heap import enrol
 from recrawl.scheduling.state import (

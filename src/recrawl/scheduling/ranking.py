@@ -6,8 +6,8 @@ Candidates stand in two parallel arrays that are rearranged together.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.scheduling.compiled import inner
 from recrawl.scheduling.state import Float64Array, Int64Array
 

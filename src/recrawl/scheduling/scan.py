@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.arguments import aligned, as_float
 from recrawl.kernels.continuous_index import index_at_age

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.records import FloatArray, IntArray
 
 # Budgets are sums of fractions: a balance this much short of a cost still pays for it.

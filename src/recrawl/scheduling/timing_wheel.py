@@ -41,8 +41,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.continuous_index import age_at_price, index_at_age
 from recrawl.kernels.early_crossing import EASY, ripening_at_most
 from recrawl.kernels.index_growth import growth_at_age

@@ -17,8 +17,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.slotted_index import worth_after
 from recrawl.policies.relaxed import next_price, pays
 from recrawl.policies.rules import (

@@ -22,8 +22,8 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.kernels.elementary import vector_exp
 from recrawl.records import FloatArray, IntArray, Sources

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ContractError
 from recrawl.records import FloatArray, IntArray, Listed, Visits
 from recrawl.sim.scenarios import DAY_S, Scenario

@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.errors import ParameterError
 from recrawl.records import BoolArray, FloatArray, IntArray, Sources, Visits
 from recrawl.scheduling.compiled import inner

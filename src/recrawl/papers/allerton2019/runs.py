@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from recrawl.compiled_code import njit
 from recrawl.kernels.soft_threshold import crawl_probabilities, thresholds
 from recrawl.learning.lspe import Learner, Settings, learn_transition
 from recrawl.policies.lspe import Lspe
