@@ -116,6 +116,9 @@ class StoreAsDictionaries(RuleBasedStateMachine):
         assert {p.source: p.visits for p in self.store.progress()} == self.visits
         assert {p.source: set(keys_in(p.listing)) for p in self.store.progress()} == self.listings
         assert sorted((c.source, c.at) for c in self.store.crawls(limit=10**6)) == sorted(self.crawls)
+        for source in self.sources:
+            of_source = [crawl.at for crawl in self.store.crawls(source=source, limit=10**6)]
+            assert of_source == sorted((at for whose, at in self.crawls if whose == source), reverse=True)
         assert [e.body for e in self.store.events(0, 10**6)] == self.events
 
     @invariant()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -14,7 +16,7 @@ import pytest
 
 from recrawl.crawl.hold_causes import PUBLISHER, SERVER
 from recrawl.errors import StoreError, StoreFullError
-from recrawl.store.records import Batch, Crawl, Event, Item, Progress, Source, VisitUpdate
+from recrawl.store.records import Batch, Crawl, Event, Item, Keep, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, repair
 from recrawl.store.sqlite.migrations import steps
 
@@ -163,6 +165,34 @@ class TestSchemas:
         written.close()
         with SqliteStore(path) as store:
             assert [each.held_cause for each in store.progress()] == [PUBLISHER, SERVER, ""]
+
+    def test_crawls_of_an_older_store_are_found_beside_those_since(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from recrawl.store.sqlite import database, migrations
+
+        with monkeypatch.context() as older:
+            for module in (database, migrations):
+                older.setattr(module, "steps", lambda: steps()[:12])
+            with SqliteStore(path) as store:
+                store.add([Source(url="https://a/"), Source(url="https://b/")])
+        written = sqlite3.connect(path)
+        columns = "source, at, outcome, status, requests, size, new, censored, error"
+        for at in (1.0, 2.0, 3.0):
+            row = (1, at, "new", 200, 1, 10, 0, 0, "")
+            written.execute(f"INSERT INTO crawls ({columns}) VALUES ({', '.join('?' * len(row))})", row)
+        written.commit()
+        written.close()
+        with SqliteStore(path) as store:
+            store.commit(batch(10))
+            store.commit(batch(11))
+            assert [each.at for each in store.crawls(source=1)] == [11.0, 10.0, 3.0, 2.0, 1.0]
+            assert [each.at for each in store.crawls(source=1, limit=3)] == [11.0, 10.0, 3.0]
+            assert [each.at for each in store.crawls(source=1, since=3.0)] == [11.0, 10.0, 3.0]
+            assert store.crawls(source=2) == []
+            store.remove([1])
+            assert store.crawls() == []
+            assert store.check() == []
 
     def test_a_migration_that_fails_leaves_the_old_schema(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from recrawl.store.sqlite import database, migrations
@@ -455,7 +485,85 @@ class TestKill:
                 assert len(store.items(text=f"n{done}")) == 5
 
 
+class TestCrawlsOfASource:
+    def test_numbers_that_are_used_again_mislead_nobody(self, path: Path) -> None:
+        """All crawls are dropped, so that new ones get the numbers that sources and crawls still name."""
+        with SqliteStore(path) as store:
+            store.add([Source(url="https://a/"), Source(url="https://b/")])
+
+            def crawled(source: int, at: float) -> None:
+                crawl, progress = Crawl(source=source, at=at, outcome="new"), Progress(source=source)
+                store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress)]))
+
+            for at in (1.0, 2.0, 3.0):
+                crawled(1, at)
+            store.vacuum(Keep(items=1.0, crawls=1.0, prices=1.0, versions=1), 100.0)
+            assert store.crawls() == store.crawls(source=1) == []
+            crawled(1, 101.0)
+            crawled(2, 102.0)
+            crawled(2, 103.0)
+            crawled(1, 104.0)
+            assert [each.at for each in store.crawls(source=1)] == [104.0, 101.0]
+            assert [each.at for each in store.crawls(source=2)] == [103.0, 102.0]
+            store.remove([2])
+            assert [each.at for each in store.crawls()] == [104.0, 101.0]
+
+    def test_of_many_the_latest_are_found_and_none_of_others(self, path: Path) -> None:
+        with SqliteStore(path) as store:
+            store.add([Source(url=f"https://{k}/") for k in range(3)])
+            for start in range(0, 300, 20):
+                updates = [
+                    VisitUpdate(
+                        crawl=Crawl(source=1 + at % 3, at=float(at), outcome="unchanged"),
+                        progress=Progress(source=1 + at % 3),
+                    )
+                    for at in range(start, start + 20)
+                ]
+                store.commit(Batch(updates=updates))
+            for source in (1, 2, 3):
+                expected = [float(at) for at in reversed(range(300)) if 1 + at % 3 == source]
+                assert [each.at for each in store.crawls(source=source, limit=1000)] == expected
+                assert [each.at for each in store.crawls(source=source, limit=7)] == expected[:7]
+
+
 class TestWaysToTheSameAnswer:
+    @pytest.mark.parametrize("order", ["last", "due", "value", "failures"])
+    def test_sources_are_listed_alike_along_the_index_and_one_by_one(
+        self, path: Path, order: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from recrawl.store.sqlite import catalogue
+
+        draw = random.Random(3)
+        some = lambda: draw.choice([math.nan, *range(4)])  # noqa: E731
+        with SqliteStore(path) as store:
+            states = ("active", "active", "active", "paused", "retired")
+            made = [Source(url=f"https://{k}.example/", tags=("t",) * (k % 2), state=states[k % 5]) for k in range(60)]
+            progress = [
+                Progress(source=1 + k, last=draw.choice([None, 1.0, 2.0]), due=some(), value=some(), failures=k % 3)
+                for k in range(50)
+            ]
+            store.add(made)
+            store.commit(Batch(progress=progress))
+            whole = [source.id for source in store.sources(order=order)]
+            back = [source.id for source in store.sources(order=f"-{order}")]
+            known = {source.id: source for source in store.sources()}
+            for ids, way in ((whole, order), (back, f"-{order}")):
+                for choice, kept in (
+                    ({}, lambda _: True),
+                    ({"tag": "t"}, lambda s: s.tags),
+                    ({"state": "active"}, lambda s: s.state == "active"),
+                    ({"state": "paused"}, lambda s: s.state == "paused"),
+                    ({"state": "active", "tag": "t"}, lambda s: s.state == "active" and s.tags),
+                    ({"text": "example"}, lambda _: True),
+                    ({"text": "7.e", "state": "active"}, lambda s: "7.e" in s.url and s.state == "active"),
+                ):
+                    expected = [id for id in ids if kept(known[id])]
+                    for few in (1, 2000):
+                        monkeypatch.setattr(catalogue, "_FEW", few)
+                        found = [s.id for s in store.sources(order=way, limit=7, offset=3, **choice)]
+                        assert found == expected[3:10]
+                        assert [s.id for s in store.sources(order=way, limit=5, **choice)] == expected[:5]
+
     @pytest.mark.parametrize("order", ["found", "newest", "relevance"])
     def test_few_and_many_are_searched_alike(self, path: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
         from recrawl.store.sqlite import search

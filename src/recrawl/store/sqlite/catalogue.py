@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from recrawl.errors import StoreError
 from recrawl.store.records import Added, Source
 from recrawl.store.rows import columns, mended, names, source_of, source_row
@@ -32,6 +34,21 @@ _ORDERS = {
     "failures": "progress.failures",
 }
 _COLUMNS = columns(Source, "sources")
+# From the latest back, as `commit` chains them; those that name none before them are in an index.
+_FORGET_CRAWLS = """
+DELETE FROM crawls WHERE id IN (
+    WITH RECURSIVE back (id, source) AS (
+        SELECT crawl, source FROM progress WHERE source IN (SELECT value FROM json_each(:ids))
+        UNION ALL
+        SELECT crawls.before, back.source FROM back CROSS JOIN crawls ON crawls.id = back.id
+        WHERE crawls.source = back.source AND crawls.before < crawls.id
+    )
+    SELECT crawls.id FROM back CROSS JOIN crawls ON crawls.id = back.id WHERE crawls.source = back.source
+    UNION ALL
+    SELECT crawls.id FROM json_each(:ids) CROSS JOIN crawls ON crawls.source = json_each.value AND crawls.before IS NULL
+)
+"""
+_DUE = _ORDERS["due"]
 _SHORTEST_INDEXED = 3
 """Letters from which on a text is looked for in the index."""
 _FEW = 2000
@@ -60,20 +77,39 @@ class SqliteCatalogue(SqliteRole, SqlCatalogue):
         way = "DESC" if query.order.startswith("-") else "ASC NULLS LAST"
         window = f"{way}, {id} {way.split()[0]} LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
         by_tag_alone = query.tag is not None and len(values) == 1
-        values += [-1 if query.limit is None else query.limit, query.offset]
+        limits = [-1 if query.limit is None else query.limit, query.offset]
         with self._database.reading() as connection:
             statements = SqliteStatements(connection)
-            if by_tag_alone and table == "progress":
-                return _at_places(statements, f"{_tagged(column)} ORDER BY {column} {window}", values)
-            if text and _are_few(connection, text):
+            few = query.ids is not None or (text is not None and _are_few(connection, text))
+            if table == "progress" and query.limit is not None and not few and (by_tag_alone or column != _DUE):
+                return _at_places(statements, *self._listed(query, f"ORDER BY {column} {way}, {id} {way.split()[0]}"))
+            if text and few:
                 column = f"+{column}"  # sort the few that match, instead of looking for them along an index
             window = f"{where} ORDER BY {column} {window}"
             if not query.offset or query.limit is None:
-                rows = statements.fetch(f"SELECT {_COLUMNS} FROM {joined}{window}", *values)
+                rows = statements.fetch(f"SELECT {_COLUMNS} FROM {joined}{window}", *values, *limits)
                 return [source_of(row) for row in rows]
             # Those passed over are walked along the index alone.
             alone = "progress" if table == "progress" and not where else joined
-            return _at_places(statements, f"SELECT {id} FROM {alone}{window}", values)
+            return _at_places(statements, f"SELECT {id} FROM {alone}{window}", [*values, *limits])
+
+    def _listed(self, query: SourceQuery, order: str) -> tuple[str, list[Any]]:
+        """The ids in the order of what is in the index by due: its way if that is due, else all of it, which is short.
+
+        Nearly all sources are active: those that are not are left out, instead of many kept.
+        """
+        active = query.state == "active"
+        others = msgspec.structs.replace(query, state=None, order="id") if active else query
+        where, values = numbered(self._conditions(others))
+        parts = [f"source IN (SELECT sources.id FROM sources{where})"] if where else []
+        if query.tag is not None and len(values) == 1:
+            parts = ["source IN (SELECT source FROM tags WHERE tag = $1)"]
+        if active:
+            parts.append("source NOT IN (SELECT id FROM sources WHERE state IN ('paused', 'retired'))")
+        chosen = f" WHERE {' AND '.join(parts)}" if parts else ""
+        window = f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
+        statement = f"SELECT source FROM progress INDEXED BY progress_by_due{chosen} {order} {window}"
+        return statement, [*values, query.limit, query.offset]
 
     def _conditions(self, query: SourceQuery, *, along_state: bool = False) -> Iterator[tuple[str, Any]]:
         text = mended(query.text)
@@ -110,6 +146,7 @@ class SqliteCatalogue(SqliteRole, SqlCatalogue):
         with self._database.writing() as connection:
             number = next_revision(connection)
             connection.execute(f"INSERT OR REPLACE INTO removed SELECT id, ? FROM sources {some}", (number, given))
+            connection.execute(_FORGET_CRAWLS, {"ids": given})
             return connection.execute(f"DELETE FROM sources {some}", (given,)).rowcount
 
     def revision(self) -> int:
@@ -151,12 +188,6 @@ def _replace(connection: sqlite3.Connection, source: Source, revision: int) -> N
         raise StoreError(f"there is no source {source.id}")
     connection.execute("DELETE FROM tags WHERE source = ?", (source.id,))
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, source.id) for tag in source.tags])
-
-
-def _tagged(column: str) -> str:
-    """Those with a tag by what is known of them: along the index of that, which is quick however many there are."""
-    index = column.replace(".", "_by_")
-    return f"SELECT source FROM progress INDEXED BY {index} WHERE source IN (SELECT source FROM tags WHERE tag = $1)"
 
 
 def _at_places(statements: SqliteStatements, statement: str, values: Sequence[Any]) -> list[Source]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
-from itertools import chain
 
 from recrawl.config import Discovery
 from recrawl.store.discovery import COUNT, NOTE, Finds
 from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version, VisitUpdate
-from recrawl.store.rows import mended, names
+from recrawl.store.rows import columns, crawl_of, mended, names
 from recrawl.store.sql import READ_NOTE, SqlCrawlLog, write_note
 from recrawl.store.sqlite.catalogue import add, next_revision
 from recrawl.store.sqlite.database import numbers
@@ -18,7 +16,7 @@ from recrawl.store.sqlite.push import take_away
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
 from recrawl.store.sqlite.rows import as_row, insertion
 
-_CRAWL = insertion("crawls", Crawl)
+_CRAWL = "INSERT INTO crawls (id, before, " + columns(Crawl) + f") VALUES (?, ?{', ?' * len(names(Crawl))})"
 _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
 _VERSION = insertion("versions", Version, without="id")
 _RESTLESS = "INSERT OR REPLACE INTO restless (source, record) VALUES (?, ?)"
@@ -26,7 +24,26 @@ _EVENT = insertion("events", Event, without="seq")
 _HOLD = insertion("holds", Hold, how="INSERT OR REPLACE")
 _ROBOTS = insertion("robots", Robots, how="INSERT OR REPLACE")
 _PRICE = insertion("prices", Price)
-_PROGRESS = "UPDATE progress SET " + ", ".join(f'"{name}" = ?' for name in names(Progress)[1:]) + " WHERE source = ?"
+_SETS = ", ".join(f'"{name}" = ?' for name in names(Progress)[1:])
+_SCHEDULE = f"UPDATE progress SET {_SETS} WHERE source = ?"
+_PROGRESS = f"UPDATE progress SET {_SETS}, crawl = ? WHERE source = ?"
+# Of a number that was used again, after all crawls were dropped, the source or the order is another.
+_CRAWLS_OF_SOURCE = f"""
+WITH RECURSIVE back (id) AS (
+    SELECT crawl FROM progress WHERE source = $1
+    UNION ALL
+    SELECT crawls.before FROM back CROSS JOIN crawls ON crawls.id = back.id
+    WHERE crawls.source = $1 AND crawls.before < crawls.id
+    LIMIT $3
+)
+SELECT {columns(Crawl)} FROM (
+    SELECT crawls.* FROM back CROSS JOIN crawls ON crawls.id = back.id WHERE crawls.source = $1 AND at >= $2
+    UNION ALL
+    SELECT * FROM (
+        SELECT * FROM crawls WHERE source = $1 AND at >= $2 AND before IS NULL ORDER BY at DESC, id DESC LIMIT $3
+    )
+) ORDER BY at DESC, id DESC LIMIT $3
+"""
 # Only what a crawl can find out is written, so that an edit its owner made meanwhile stays.
 _FOUND_OUT = """
 UPDATE sources SET
@@ -48,6 +65,13 @@ _progress_values = as_row(Progress, without="source")
 class SqliteCrawlLog(SqliteRole, SqlCrawlLog):
     """The crawl log of a store in one file."""
 
+    def crawls(self, *, source: int | None = None, since: float | None = None, limit: int = 100) -> list[Crawl]:
+        """Latest first. Where a clock went back, those of one source are the `limit` committed last."""
+        if source is None:
+            return super().crawls(since=since, limit=limit)
+        bound = float("-inf") if since is None else since
+        return [crawl_of(row) for row in self._fetch(_CRAWLS_OF_SOURCE, source, bound, limit)]
+
     def commit(self, batch: Batch) -> None:
         """Write it all, or nothing; durable against the death of the process when it returns.
 
@@ -65,10 +89,11 @@ class SqliteCrawlLog(SqliteRole, SqlCrawlLog):
 
 def _write(connection: sqlite3.Connection, batch: Batch) -> None:
     """All of a batch. What a crawl found in a source that was removed meanwhile is left out."""
-    updates = _of_sources_still_there(connection, batch.updates) if batch.updates else []
+    latest = _latest_crawls(connection, batch.updates)
+    updates = [s for s in batch.updates if s.crawl.source in latest]
     _write_ahead(connection, batch)
-    connection.executemany(_CRAWL, [_crawl_row(s.crawl) for s in updates])
-    _write_progress(connection, chain(batch.progress, (s.progress for s in updates)))
+    connection.executemany(_SCHEDULE, [(*_progress_values(each), each.source) for each in batch.progress])
+    _write_crawls(connection, updates, latest)
     _write_items(connection, [_item_row(item) for s in updates for item in s.items])
     connection.executemany(_VERSION, [_version_row(s.version) for s in updates if s.version])
     connection.executemany(_RESTLESS, [(s.crawl.source, s.restless) for s in updates if s.restless is not None])
@@ -83,9 +108,24 @@ def _write(connection: sqlite3.Connection, batch: Batch) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('shared', ?)", (batch.shared,))
 
 
-def _of_sources_still_there(connection: sqlite3.Connection, updates: list[VisitUpdate]) -> list[VisitUpdate]:
-    there = _there(connection, [s.crawl.source for s in updates])
-    return [s for s in updates if s.crawl.source in there]
+def _latest_crawls(connection: sqlite3.Connection, updates: list[VisitUpdate]) -> dict[int, int]:
+    """Of the sources crawled that are still there: every source has its progress."""
+    wanted = numbers(sorted({s.crawl.source for s in updates}))
+    read = "SELECT source, crawl FROM progress WHERE source IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(read, (wanted,)).fetchall())
+
+
+def _write_crawls(connection: sqlite3.Connection, updates: list[VisitUpdate], latest: dict[int, int]) -> None:
+    """The crawls, each with the one before it of its source, and the progress they led to."""
+    crawls, progress = [], []
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM crawls").fetchone()
+    for id, update in enumerate(updates, last + 1):
+        source = update.crawl.source
+        crawls.append((id, latest[source], *_crawl_row(update.crawl)))
+        progress.append((*_progress_values(update.progress), id, source))
+        latest[source] = id
+    connection.executemany(_CRAWL, crawls)
+    connection.executemany(_PROGRESS, progress)
 
 
 def _there(connection: sqlite3.Connection, sources: list[int]) -> set[int]:
@@ -101,10 +141,6 @@ def _write_ahead(connection: sqlite3.Connection, batch: Batch) -> None:
     kept = [place for place, item in enumerate(batch.items) if item.source in there]
     _write_items(connection, [_item_row(batch.items[place]) for place in kept])
     connection.executemany(_EVENT, [_event_row(batch.events[place]) for place in kept])
-
-
-def _write_progress(connection: sqlite3.Connection, progress: Iterable[Progress]) -> None:
-    connection.executemany(_PROGRESS, [(*_progress_values(each), each.source) for each in progress])
 
 
 def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:

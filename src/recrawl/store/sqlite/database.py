@@ -188,7 +188,7 @@ class Database:
             if wal.length(self.path) > wal.FAR_TOO_LONG * self._longest_log:
                 wal.empty(connection)
         if self._shares:
-            self._checkpoints.begin(wal.used(self.path), self._longest_log)
+            self._checkpoints.begin(wal.used(self.path), self._longest_log // 2)
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:

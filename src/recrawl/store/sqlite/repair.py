@@ -37,6 +37,8 @@ _TABLES = (
     "notes",
 )
 _ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions", "restless")
+_LINKS = {"crawl", "before"}
+"""Columns by which crawls of a source are found."""
 _COMPLAINTS = 100
 _LARGEST = 2**62
 # Ranges in a row that cannot be read, after which the rest of a table is given up: where its root or its last page is
@@ -131,9 +133,9 @@ def _copied(damaged: sqlite3.Connection, sound: sqlite3.Connection, table: str) 
 
 
 def _columns_of_both(damaged: sqlite3.Connection, sound: sqlite3.Connection, table: str) -> list[str]:
-    """An older store lacks columns, a newer one has more."""
+    """An older store lacks columns, a newer one has more. Crawls are found without the links that may be broken."""
     there = {row[1] for row in damaged.execute(f"PRAGMA table_info({table})")}
-    return [row[1] for row in sound.execute(f"PRAGMA table_info({table})") if row[1] in there]
+    return [row[1] for row in sound.execute(f"PRAGMA table_info({table})") if row[1] in there - _LINKS]
 
 
 def _reading(connection: sqlite3.Connection, table: str, columns: str) -> str:

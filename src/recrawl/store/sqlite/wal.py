@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-LEAST_PAGES, MOST_PAGES = 1000, 10_000
-"""Of the log, before a checkpoint is made of it."""
+LEAST_PAGES, MOST_PAGES = 1000, 20_000
+"""Of the log. A checkpoint is begun at half of that: a log written anew costs half of one that grows."""
 SHARE = 4
 """The store may be so many times as long."""
 FAR_TOO_LONG = 4
