@@ -112,6 +112,8 @@ class TestCatalogue:
                 digest="raw",
                 ignore=("nav", "#ad"),
                 ignore_text=(r"\d+ views", "lone"),
+                keep=(".price", "json:$.price"),
+                keep_text=("^Price",),
                 ignore_noise=False,
                 restless=False,
                 robots=False,

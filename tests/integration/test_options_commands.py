@@ -11,6 +11,7 @@ from recrawl.store.opening import open_store
 
 EVERY = [
     "--digest", "raw", "--ignore", "nav", "--ignore", "#ads, .banner", "--ignore-text", r"\d+ views; or so",
+    "--keep", ".price", "--keep", "json:$.price", "--keep-text", "^Price",
     "--no-ignore-noise", "--no-restless", "--no-robots", "--no-hints", "--interval", "2h",
     "--active-hours", "08:00-12:00 Europe/Berlin", "--active-hours", "14:00-18:00", "--no-notify",
 ]  # fmt: skip
@@ -18,6 +19,8 @@ SAID = SourceOptions(
     digest="raw",
     ignore=("nav", "#ads, .banner"),
     ignore_text=(r"\d+ views; or so",),
+    keep=(".price", "json:$.price"),
+    keep_text=("^Price",),
     ignore_noise=False,
     restless=False,
     robots=False,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
 UNSETTABLE = (
-    "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "ignore-noise",
-    "restless", "robots", "hints", "interval", "active-hours", "notify", "follow",
+    "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "keep",
+    "keep-text", "ignore-noise", "restless", "robots", "hints", "interval", "active-hours", "notify", "follow",
     "index-delay", "index-batch",
 )  # fmt: skip
 
@@ -104,9 +104,14 @@ def source_options(command: Function) -> Function:
                          help="Sent to its own origin only; may be repeated."),
             click.option("--select", metavar="CSS", help="The part of a page that is compared."),
             click.option("--digest", type=click.Choice(["text", "raw"]), help="Compare a page's text, or every byte."),
-            click.option("--ignore", multiple=True, metavar="CSS", help="Parts that do not count; may be repeated."),
+            click.option("--ignore", multiple=True, metavar="CSS",
+                         help="Parts that do not count; also xpath:… and json:…; may be repeated."),
             click.option("--ignore-text", multiple=True, metavar="REGEX",
                          help="Text that does not count; may be repeated."),
+            click.option("--keep", multiple=True, metavar="CSS",
+                         help="Parts that always count, wherever they stand; may be repeated."),
+            click.option("--keep-text", multiple=True, metavar="REGEX",
+                         help="Lines that always count; may be repeated."),
             click.option("--ignore-noise/--no-ignore-noise", default=None,
                          help="Leave out clocks, ages, nonces and counters of visits."),
             click.option("--restless/--no-restless", default=None,

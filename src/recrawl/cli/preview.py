@@ -30,6 +30,8 @@ SHOWN, LEFT_OUT_SHOWN = 60, 2
 @click.option("--digest", type=click.Choice(["text", "raw"]), help="Compare a page's text, or every byte.")
 @click.option("--ignore", multiple=True, metavar="CSS", help="Parts that do not count; may be repeated.")
 @click.option("--ignore-text", multiple=True, metavar="REGEX", help="Text that does not count; may be repeated.")
+@click.option("--keep", multiple=True, metavar="CSS", help="Parts that always count; may be repeated.")
+@click.option("--keep-text", multiple=True, metavar="REGEX", help="Lines that always count; may be repeated.")
 @click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
 @click.option("--restless/--no-restless", default=None, help="Leave out text that has changed at nearly every visit.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="Sent to its own origin; may be repeated.")

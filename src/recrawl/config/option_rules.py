@@ -34,16 +34,51 @@ def short_time(name: str, value: str | float) -> float:
 
 
 def selector(name: str, text: str) -> str:
-    """A CSS selector that can be used."""
+    """A selector that can be used: CSS, or an XPath or JSONPath behind its prefix."""
+    kind, colon, path = text.strip().partition(":")
+    check, example = _SELECTORS.get(kind + colon, (_css, "a CSS selector such as main, #prices or div.news > p"))
+    try:
+        if not text.strip() or len(text) > LONGEST_SELECTOR:
+            raise ValueError
+        check(path.strip() if check is not _css else text)
+    except (ValueError, RecursionError, TypeError, SyntaxError) as error:
+        raise ParameterError(name, example, repr(text[:80])) from error
+    return text.strip()
+
+
+def _css(text: str) -> None:
     from cssselect import HTMLTranslator, SelectorError
 
+    if "::" in text:
+        raise ValueError
     try:
-        if not text.strip() or len(text) > LONGEST_SELECTOR or "::" in text:
-            raise ValueError
         HTMLTranslator().css_to_xpath(text)
-    except (SelectorError, ValueError, RecursionError, TypeError) as error:
-        raise ParameterError(name, "a CSS selector such as main, #prices or div.news > p", repr(text[:80])) from error
-    return text.strip()
+    except SelectorError as error:
+        raise ValueError from error
+
+
+def _xpath(text: str) -> None:
+    from lxml import etree
+
+    try:
+        etree.XPath(text)
+    except etree.XPathError as error:
+        raise ValueError from error
+
+
+def _json_path(text: str) -> None:
+    from jsonpath import JSONPathEnvironment, JSONPathError
+
+    try:
+        JSONPathEnvironment(strict=True).compile(text)
+    except JSONPathError as error:
+        raise ValueError from error
+
+
+_SELECTORS: Mapping[str, tuple[Callable[[str], None], str]] = {
+    "xpath:": (_xpath, "an XPath such as xpath://div[@id='prices']"),
+    "json:": (_json_path, "a JSONPath such as json:$.items[*].price"),
+}
 
 
 def pattern(name: str, text: str) -> str:
@@ -102,6 +137,8 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "digest": digest,
     "ignore": _each(selector),
     "ignore_text": _each(pattern),
+    "keep": _each(selector),
+    "keep_text": _each(pattern),
     "ignore_noise": switch,
     "restless": switch,
     "robots": switch,

@@ -67,8 +67,10 @@ WORDS = {
     "tags.NAME.half_life": "Time in which items of its sources lose half their interest.",
     "tags.NAME.max_age": "Time after which its sources are fetched whatever they are worth.",
     "tags.NAME.digest": "What is compared on its pages: text or raw.",
-    "tags.NAME.ignore": 'CSS selectors of what does not count on its pages: ["nav", "#ads"].',
+    "tags.NAME.ignore": 'Selectors of what does not count on its pages: ["nav", "#ads", "json:$.took_ms"].',
     "tags.NAME.ignore_text": "Regular expressions of text that does not count on its pages: ['\\d+ views'].",
+    "tags.NAME.keep": 'Selectors of what always counts on its pages, wherever it stands: [".price"].',
+    "tags.NAME.keep_text": "Regular expressions of lines that always count on its pages: ['^Price'].",
     "tags.NAME.ignore_noise": "Whether clocks, ages, nonces and counters are ignored. "
     "Default: yes, unless a part is selected.",
     "tags.NAME.restless": "Whether text is ignored that has changed at nearly every visit. "

@@ -17,8 +17,10 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
 
     Parameters
         digest: what of a page is compared: its text, or every byte
-        ignore: CSS selectors of what does not count
+        ignore: selectors of what does not count: CSS, `xpath:` or, in JSON, `json:`
         ignore_text: regular expressions of text that does not count
+        keep: selectors of what always counts
+        keep_text: regular expressions of lines that always count
         ignore_noise: whether a page's own clock, "x minutes ago", nonces and counters of visits are left out
         restless: whether text that has changed at nearly every visit, while the rest stood still, is left out
         robots: whether robots.txt is obeyed
@@ -34,6 +36,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     digest: Digest | None = None
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    keep_text: tuple[str, ...] = ()
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None
@@ -59,6 +63,8 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     digest: Digest | None = None
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    keep_text: tuple[str, ...] = ()
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None

@@ -91,11 +91,14 @@ def _learned_from(store: Items, kept: Version, visit: Visit, findings: Findings)
         visit=before.visits,
         gap_s=visit.at - (before.last or visit.at),
         masked_old=lambda lines: without_noise([*lines], (), kept.at)[0],
-        masked=lambda lines: without_noise([*lines], (), visit.at)[0],
+        masked=lambda lines: without_noise([*lines], (), visit.at, findings.kept)[0],
+        kept=findings.kept,
     )
     rest = _without(old, learned.old), _without(new, learned.new)
+    there = set(old)
+    quiet = bool(learned.old or learned.new) and all(new[number] in there for number in findings.kept)
     noise = visit.intent.counts.ignore_noise
-    quiet = bool(learned.old or learned.new) and says_the_same(rest[0], kept.at, rest[1], visit.at, noise)
+    quiet = quiet and says_the_same(rest[0], kept.at, rest[1], visit.at, noise)
     return replace(
         visit,
         kept_text="restless" if quiet else "",

@@ -41,6 +41,8 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     digest: Digest = "text"
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    keep_text: tuple[str, ...] = ()
     ignore_noise: bool = True
     restless: bool = True
     robots: bool = True
@@ -129,6 +131,8 @@ class Defaults:
             digest=said("digest") or self.digest,
             ignore=said("ignore") or (),
             ignore_text=said("ignore_text") or (),
+            keep=said("keep") or (),
+            keep_text=said("keep_text") or (),
             ignore_noise=not source.select if noise is None else noise,
             restless=_unless_said(said("restless"), not source.select),
             robots=_unless_said(said("robots"), self.robots),

@@ -46,6 +46,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         title: of the feed or page
         items: of a feed or sitemap, in document order, each key once
         text: of a page: its main text, or what the selector picks, bounded
+        kept: the numbers of its lines that always count, by its owner's word
         digest: of a page: what is compared from visit to visit
         children: of a sitemap index: the sitemaps it lists, by the protocol's cross-host rule
         advertises: feeds an HTML page names in its head
@@ -64,6 +65,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     items: tuple[FoundItem, ...] = ()
     text: str = ""
+    kept: tuple[int, ...] = ()
     digest: str = ""
     children: tuple[str, ...] = ()
     advertises: tuple[str, ...] = ()

@@ -66,14 +66,16 @@ _DATA_KEYS = ("description", "articleBody", "text")
 
 @dataclass(slots=True)
 class Text:
-    """Lines, and which of them stand in headings and tables."""
+    """Lines, and which of them stand in headings and tables, and which always count."""
 
     lines: list[str] = field(default_factory=list)
     firm: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
 
     def add(self, other: Text) -> None:
         """Go on with other lines."""
         self.firm.update(len(self.lines) + number for number in other.firm)
+        self.kept.update(len(self.lines) + number for number in other.kept)
         self.lines += other.lines
 
 

@@ -110,12 +110,15 @@ class Noise(NamedTuple):
     stamp: Stamp | None = None
 
 
-def without_noise(lines: list[str], firm: Collection[int], now: float) -> tuple[list[str], list[Stamp]]:
+def without_noise(
+    lines: list[str], firm: Collection[int], now: float, kept: Collection[int] = ()
+) -> tuple[list[str], list[Stamp]]:
     """Lines with placeholders for what changes by itself and what may be a clock, and what these say.
 
     Parameters
         firm: numbers of lines in headings and tables
         now: of the fetch, Unix seconds
+        kept: numbers of lines that always count
 
     >>> without_noise(["Posted 3 minutes ago", "Now 5.99 until 7 May 2026", "Updated 7 May 2026"], (), 0.0)
     (['Posted ⟨age⟩', 'Now 5.99 until 7 May 2026', 'Updated ⟨clock⟩'], [Stamp(text='7 May 2026', near='')])
@@ -123,7 +126,7 @@ def without_noise(lines: list[str], firm: Collection[int], now: float) -> tuple[
     steady: list[str] = []
     stamps: list[Stamp] = []
     for number, line in enumerate(lines):
-        found = noise_in(line, number in firm, now, MOST_STAMPS - len(stamps))
+        found = [] if number in kept else noise_in(line, number in firm, now, MOST_STAMPS - len(stamps))
         if found:
             stamps += [each.stamp for each in found if each.stamp is not None]
             line = _masked(line, found)

@@ -17,7 +17,9 @@ from recrawl.crawl.reading.findings import UnreadableError
 if TYPE_CHECKING:
     from recrawl.store.source_terms import EffectiveOptions
 
-RULES = 4
+XPATH, JSON_PATH = "xpath:", "json:"
+"""What a selector begins with that is none of CSS."""
+RULES = 5
 """Grows whenever the same words come to mean another digest of the same page."""
 
 
@@ -25,10 +27,12 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What of a page is compared from visit to visit.
 
     Parameters
-        select: CSS selector of what counts; empty for the main text
+        select: selector of what counts (CSS, or behind `xpath:` or `json:`); empty for the main text
         digest: "text", or "raw" for the bytes as they came
-        ignore: CSS selectors of what does not count
+        ignore: selectors of what does not count
         ignore_text: regular expressions of text that does not count
+        keep: selectors of what always counts
+        keep_text: regular expressions of lines that always count
         ignore_noise: whether what certainly changes by itself is left out (`noise`)
     """
 
@@ -37,6 +41,8 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
     ignore: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
     ignore_noise: bool = True
+    keep: tuple[str, ...] = ()
+    keep_text: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, select: str, options: EffectiveOptions) -> WhatCounts:
@@ -47,7 +53,14 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
             ignore=options.ignore,
             ignore_text=options.ignore_text,
             ignore_noise=options.ignore_noise,
+            keep=options.keep,
+            keep_text=options.keep_text,
         )
+
+    @property
+    def takes_patience(self) -> bool:
+        """Whether its owner's patterns have to be looked for: on strangers' text they may take for ever."""
+        return bool(self.select or self.ignore or self.ignore_text or self.keep or self.keep_text)
 
     @property
     def rule(self) -> str:
@@ -68,9 +81,16 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
             said.append(f"without what {', '.join(self.ignore)} picks")
         if self.ignore_text:
             said.append(f"without text like {', '.join(self.ignore_text)}")
+        if self.keep or self.keep_text:
+            said.append(f"always with {', '.join([*self.keep, *(f'lines like {each}' for each in self.keep_text)])}")
         if self.ignore_noise == bool(self.select):
             said.append("without clocks, ages and counters" if self.ignore_noise else "clocks and counters included")
         return ", ".join(said)
+
+
+def is_json_path(select: str) -> bool:
+    """Whether a selector is for JSON."""
+    return select.startswith(JSON_PATH)
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
@@ -83,9 +103,9 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def _encodable(counts: WhatCounts) -> list[object]:
     """Its fields in an order that stays, every text in it fit for UTF-8."""
-    return [_mended(value) for value in (counts.select, counts.digest, counts.ignore, counts.ignore_text)] + [
-        counts.ignore_noise
-    ]
+    said = [_mended(value) for value in (counts.select, counts.digest, counts.ignore, counts.ignore_text)]
+    kept = [_mended(value) for value in (counts.keep, counts.keep_text)] if counts.keep or counts.keep_text else []
+    return [*said, counts.ignore_noise, *kept]
 
 
 def _mended(value: str | tuple[str, ...]) -> str | list[str]:

@@ -1,6 +1,6 @@
 """Pages: the text of them that counts, and a digest of it that stands still when nothing was said.
 
-The text is the page's `main_text`, or what a CSS selector picks, without what its owner ignores (`page_selection`). The
+The text is the page's `main_text`, or what a selector picks, without what its owner ignores (`page_selection`). The
 digest is taken without what certainly changes by itself (`noise`). Prices, other numbers, dates and times stay: those
 are what people watch pages for.
 """
@@ -18,9 +18,9 @@ from recrawl.crawl.reading.findings import Findings, UnreadableError
 from recrawl.crawl.reading.main_text import Text, main_text, picked_text
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.page_links import links_of
-from recrawl.crawl.reading.page_selection import WhatCounts, compiled
+from recrawl.crawl.reading.page_selection import XPATH, WhatCounts, compiled, is_json_path
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean, visible
-from recrawl.crawl.reading.preview_parts import parts_of
+from recrawl.crawl.reading.preview_parts import parts_of, with_kept
 
 FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json",
                         "application/json+feed"))  # fmt: skip
@@ -56,17 +56,24 @@ def read_page(
     text, remark = _read_tree(root, counts.select, ignored)
     if counts.select and counts.digest == "text" and not text.lines:
         _complain_of_no_text(root, counts.select)
+    always = [
+        line
+        for select in counts.keep
+        for element in picked_elements(root, select)
+        for line in picked_text(element).lines
+    ]
     parts = parts_of(_read_tree(root, counts.select, ignored, marked=True)[0], counts, now) if marked else ()
-    text = without_ignored(text, counts.ignore_text)
+    text = what_counts(text, counts, always)
     return Findings(
         kind="page",
         title=clean(root.findtext(".//title") or "", TITLE_CHARACTERS),
         text=bounded("\n".join(text.lines), keep_text),
+        kept=tuple(sorted(text.kept)),
         digest=_digest(text, counts, now, body if raw is None else raw),
         advertises=advertised(root, url),
         links=links_of(root, url, picked_elements(root, counts.select) if counts.select else [root], set(ignored)),
         remark=_remark(body) or (remark if counts.digest == "text" else ""),
-        parts=parts,
+        parts=with_kept(parts, text),
         **hub_links.of_links(root.iterfind("head/link"), url)._asdict(),
     )
 
@@ -82,13 +89,21 @@ def read_text(
     """What a plain text says; parameters as of `read_page`."""
     lines = (" ".join(visible(line).split()) for line in body[:LARGEST].decode("utf-8", "replace").split("\n"))
     whole = Text([*filter(None, lines)])
-    text = without_ignored(whole, counts.ignore_text)
+    return of_lines(whole, body, now, counts, keep_text, raw, marked)
+
+
+def of_lines(
+    whole: Text, body: bytes, now: float, counts: WhatCounts, keep_text: int, raw: bytes | None, marked: bool
+) -> Findings:
+    """What a document says that is lines and no markup; parameters as of `read_page`."""
+    text = what_counts(whole, counts, [whole.lines[number] for number in sorted(whole.kept)])
     return Findings(
         kind="page",
         text=bounded("\n".join(text.lines), keep_text),
+        kept=tuple(sorted(text.kept)),
         digest=_digest(text, counts, now, body if raw is None else raw),
         remark=_remark(body),
-        parts=parts_of(whole, counts, now) if marked else (),
+        parts=with_kept(parts_of(whole, counts, now), text) if marked else (),
     )
 
 
@@ -97,9 +112,36 @@ def read_bytes(body: bytes, counts: WhatCounts = _USUAL) -> Findings:
     return Findings(kind="page", text=f"binary, {len(body):,} bytes", digest=digest_of(counts.rule, body))
 
 
+def what_counts(text: Text, counts: WhatCounts, always: list[str]) -> Text:
+    """By its owner's word: without what is ignored, and with what always counts, wherever it stood.
+
+    Parameters
+        always: lines that do
+    """
+    if not counts.keep and not counts.keep_text:
+        return without_ignored(text, counts.ignore_text)
+    patterns, wanted = [compiled(pattern) for pattern in counts.keep_text], set(always)
+    kept = {
+        number
+        for number, line in enumerate(text.lines)
+        if line in wanted or any(pattern.search(line) for pattern in patterns)
+    }
+    found, start = Text(), 0
+    for end in [*sorted(kept), len(text.lines)]:
+        firm = {number - start for number in text.firm if start <= number < end}
+        found.add(without_ignored(Text(text.lines[start:end], firm), counts.ignore_text))
+        found.add(Text(text.lines[end : end + 1], {0} if end in text.firm else set(), {0}))
+        start = end + 1
+    found.kept = {number for number in found.kept if number < len(found.lines)}
+    there = set(text.lines)
+    missing = [line for line in dict.fromkeys(always) if line not in there]
+    found.add(Text(missing, kept=set(range(len(missing)))))
+    return found
+
+
 def without_ignored(text: Text, patterns: tuple[str, ...]) -> Text:
     """Without what matches an owner's patterns, and without lines of which nothing is left."""
-    if not patterns:
+    if not patterns or not text.lines:
         return text
     whole = "\n".join(text.lines)
     for pattern in patterns:
@@ -144,7 +186,7 @@ def _complain_of_no_text(root: Any, select: str) -> None:
 def _digest(text: Text, counts: WhatCounts, now: float, raw: bytes = b"") -> str:
     if counts.digest == "raw":
         return digest_of(counts.rule, raw)
-    lines, stamps = without_noise(text.lines, text.firm, now) if counts.ignore_noise else (text.lines, [])
+    lines, stamps = without_noise(text.lines, text.firm, now, text.kept) if counts.ignore_noise else (text.lines, [])
     return digest_of(counts.rule, "\n".join(lines).encode("utf-8", "replace"), stamps)
 
 
@@ -189,13 +231,26 @@ def _tree(body: bytes) -> Any:
 
 
 def picked_elements(root: Any, select: str) -> list[Any]:
-    """What a CSS selector picks; UnreadableError if it is none."""
+    """What a selector picks, CSS or behind `xpath:`; UnreadableError if it is none. One for JSON picks nothing."""
     from cssselect import GenericTranslator, SelectorError
 
+    if is_json_path(select):
+        return []
+    is_css = not select.startswith(XPATH)
     try:
-        return list(root.xpath(GenericTranslator().css_to_xpath(select)))
+        found = root.xpath(GenericTranslator().css_to_xpath(select) if is_css else select.removeprefix(XPATH))
     except (SelectorError, etree.XPathError) as error:
-        raise UnreadableError(f"the selector {select[:200]!r} is not a CSS selector: {error}") from error
+        kind = "a CSS selector" if is_css else "an XPath"
+        raise UnreadableError(f"the selector {select[:200]!r} is not {kind}: {error}") from error
+    several = found if isinstance(found, list) else [found]
+    return [each if isinstance(each, etree._Element) else _told(each) for each in several]
+
+
+def _told(value: object) -> Any:
+    """An attribute, a text or a number that an XPath picks, as an element that says it."""
+    element = etree.Element("p")
+    element.text = visible(f"{value:g}" if isinstance(value, float) else str(value))
+    return element
 
 
 def _remark(body: bytes) -> str:

@@ -54,6 +54,19 @@ def without_restless(
     return tuple(marked)
 
 
+def with_kept(lines: Sequence[tuple[Part, ...]], text: Text) -> tuple[tuple[Part, ...], ...]:
+    """Lines of a page with those as they are compared that always count."""
+    kept = [text.lines[number] for number in sorted(text.kept)]
+    if not kept or not lines:
+        return tuple(lines)
+    shown = []
+    for line in lines:
+        whole = " ".join("".join(part.text for part in line).split())
+        shown.append((Part(whole),) if whole in kept else line)
+    there = {line[0].text for line in shown if len(line) == 1}
+    return (*shown, *((Part(line),) for line in kept if line not in there))
+
+
 def left_out_for(line: Sequence[Part]) -> str:
     """Why all of a line is left out; nothing if some of it counts."""
     return line[0].why if all(part.why or not part.text.strip() for part in line) else ""

@@ -32,7 +32,8 @@ from recrawl.crawl.reading import decoding, hub_links, publisher_hints
 from recrawl.crawl.reading.feeds import read_feed
 from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.reading.json_feed import is_json_feed, read_json_feed
-from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.reading.json_text import read_json
+from recrawl.crawl.reading.page_selection import WhatCounts, is_json_path
 from recrawl.crawl.reading.pages import read_bytes, read_page, read_text
 from recrawl.crawl.reading.sitemaps import read_sitemap, read_text_sitemap
 from recrawl.crawl.work_limit import NeedsPatience, hurried
@@ -138,10 +139,13 @@ def _read_as(document: Document, shape: Shape, body: bytes) -> Findings:
         raise UnreadableError("the document is empty, so what it should be cannot be told")
     if kind in ("feed", "sitemap"):
         raise UnreadableError(f"expected a {kind}, but this is {_NAMES[shape]}")
+    how = (counts, keep, document.body, document.marked)
+    if shape in ("text", "json feed") and (is_json_path(counts.select) or not counts.select):
+        return read_json(body, document.now, *how) or read_text(body, document.now, *how)
+    if is_json_path(counts.select):
+        raise UnreadableError(f"the selector {counts.select[:200]!r} is for JSON, but this is {_NAMES[shape]}")
     if counts.select or shape in ("html", "feed", "sitemap"):
-        return read_page(body, document.url, document.now, counts, keep, document.body, document.marked)
-    if shape in ("text", "json feed"):
-        return read_text(body, document.now, counts, keep, document.body, document.marked)
+        return read_page(body, document.url, document.now, *how)
     return read_bytes(document.body, counts)
 
 
@@ -178,7 +182,7 @@ class Readers:
         """Whether it takes no more than a few hundredths of a second, however it is made."""
         body, size = document.body, len(document.body)
         counts = document.counts
-        if counts.select or counts.ignore or counts.ignore_text or document.marked or size >= self._large:
+        if counts.takes_patience or document.marked or size >= self._large:
             return False
         if size * SLOW_COUNT >= self._large and not _is_list(document):
             return False
@@ -211,7 +215,9 @@ class Readers:
         try:
             return await asyncio.wait_for(asyncio.shield(asked), limit_s)
         except TimeoutError:
-            patterns = ", perhaps for what is ignored by a pattern" if document.counts.ignore_text else ""
+            counts = document.counts
+            what = "ignored" if counts.ignore_text else "kept" if counts.keep_text else ""
+            patterns = f", perhaps for what is {what} by a pattern" if what else ""
             raise UnreadableError(f"reading it took more than {limit_s:.3g} s{patterns}") from None
         except (OSError, EOFError, ValueError) as error:
             raise UnreadableError("reading it took more memory than allowed, or broke the reader") from error

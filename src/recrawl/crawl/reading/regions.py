@@ -44,6 +44,7 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
         states: fingerprints of what it said, the latest first
         returns: changes in a row that led back to one of these
         long_seen, long_moved: comparisons and changes, forgotten slowly
+        kept: whether lines have stood in it that always count
     """
 
     before: int
@@ -63,6 +64,7 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
     returns: int = 0
     long_seen: float = 0.0
     long_moved: float = 0.0
+    kept: bool = False
 
     @property
     def share(self) -> float:
@@ -129,7 +131,7 @@ class Record(msgspec.Struct, array_like=True):
     @property
     def noisy(self) -> list[Region]:
         """Those of which changes are noise."""
-        return [region for region in self.regions if region.restless or region.flips]
+        return [region for region in self.regions if not region.kept and (region.restless or region.flips)]
 
 
 _encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Record)

@@ -55,6 +55,7 @@ def compared(
     gap_s: float,
     masked: Masking = list,
     masked_old: Masking | None = None,
+    kept: Collection[int] = (),
 ) -> Learned:
     """What two texts that differ teach of a page.
 
@@ -64,11 +65,13 @@ def compared(
         visit: the number of this one; 1 is the one after the first
         gap_s: between the two, seconds
         masked, masked_old: lines of each with placeholders for what certainly is noise
+        kept: the numbers of lines of this one that always count
     """
     if max(len(old), len(new)) > MOST_LINES:
         return Learned(record, frozenset(), frozenset())
     record = unpacked(packed(record))
     before, now = _Lines(old, (masked_old or masked)(old)), _Lines(new, masked(new))
+    now.kept.update(kept)
     book = _Book(record, visit, gap_s)
     slots = [*_slots(before, now, record.young)]
     quiet = [slot for slot in slots if book.judge(slot, before, now)]
@@ -93,6 +96,7 @@ class _Lines:
         self.lines = lines
         self.marks = [_mark(line) for line in masked]
         self.all = Counter(self.marks)
+        self.kept: set[int] = set()
         self.unique = {mark: number for number, mark in enumerate(self.marks) if self.all[mark] == 1}
 
 
@@ -132,15 +136,16 @@ class _Book:
         region.before, region.after = slot.before, slot.after
         steady_went = any(mark not in self._record.young and mark not in new.all for mark in went)
         noise = region.restless and len(came) <= region.most and not steady_went
+        region.kept = region.kept or any(number in new.kept for number in range(*slot.new))
         if id(region) in self._met:
-            return noise
+            return noise and not region.kept
         self._met.add(id(region))
         flips, known = region.flips, region.note_state(state_of(went), state_of(came), self._visit)
         if churned:
             noise = self._note_turnover(region, slot, old, new) and noise
         else:
             region.stay()
-        return known if flips else noise
+        return (known if flips else noise) and not region.kept
 
     def _note_turnover(self, region: Region, slot: _Slot, old: _Lines, new: _Lines) -> bool:
         """At least half of a region went; whether what always stood in its line still does."""

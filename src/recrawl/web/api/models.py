@@ -81,6 +81,8 @@ class SourceTerms(Record):
     digest: Literal["text", "raw"] | None = None
     ignore: Several | None = None
     ignore_text: Several | None = None
+    keep: Several | None = None
+    keep_text: Several | None = None
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None

@@ -151,6 +151,16 @@ def test_a_page_of_which_the_most_part_changes_is_about_that() -> None:
     assert told(lambda visit: ["Price", f"{visit} euros and some cents and some words", "Imprint"]) == "!" * 29
 
 
+def test_what_is_kept_counts_for_good() -> None:
+    record, before, noisy = Record(), counter(0), ""
+    for visit in range(1, 20):
+        now = counter(visit)
+        learned = compared(record, before, now, visit=visit, gap_s=1.0, kept=[12] if visit == 10 else [])
+        record, before = learned.record, now
+        noisy += "~" if learned.new else "!"
+    assert noisy == "!!!!" + "~" * 5 + "!" * 10
+
+
 def test_what_rests_counts_again() -> None:
     assert told(lambda visit: [*STILL, f"{visit if visit < 15 else 99 if visit < 30 else 100} comments"], 35) == (
         "!!!!" + "~" * 11 + "." * 14 + "!" + "...."
