@@ -114,6 +114,8 @@ class TestCatalogue:
                 ignore_text=(r"\d+ views", "lone"),
                 keep=(".price", "json:$.price"),
                 keep_text=("^Price",),
+                number="price",
+                when=("number < 9", "appears sold out"),
                 ignore_noise=False,
                 restless=False,
                 robots=False,
@@ -796,14 +798,16 @@ class TestQueries:
         assert [v.at for v in store.versions(1, limit=1)] == [3.0]
         assert store.versions(2) == []
 
-    def test_what_is_known_of_restless_text_is_replaced_and_goes_with_its_source(self, store: Store) -> None:
+    @pytest.mark.parametrize(("name", "read"), [("restless", "restless"), ("numbers", "watched_number")])
+    def test_what_is_known_of_a_page_is_replaced_and_goes_with_it(self, store: Store, name: str, read: str) -> None:
+        known = getattr(store, read)
         one, other = filled(store, 2)
-        store.commit(Batch(updates=[settled(one, restless=b"1"), settled(other, restless=b"\0")]))
-        store.commit(Batch(updates=[settled(one, restless=b"2"), settled(other)]))
-        assert (store.restless(one), store.restless(other), store.restless(99)) == (b"2", b"\0", None)
+        store.commit(Batch(updates=[settled(one, **{name: b"1"}), settled(other, **{name: b"\0"})]))
+        store.commit(Batch(updates=[settled(one, **{name: b"2"}), settled(other)]))
+        assert (known(one), known(other), known(99)) == (b"2", b"\0", None)
         store.remove([one])
-        store.commit(Batch(updates=[settled(one, restless=b"3")]))
-        assert (store.restless(one), store.restless(other)) == (None, b"\0")
+        store.commit(Batch(updates=[settled(one, **{name: b"3"})]))
+        assert (known(one), known(other)) == (None, b"\0")
 
     def test_prices_are_the_latest_in_the_order_of_time(self, store: Store) -> None:
         for at in range(5):

@@ -12,6 +12,7 @@ from recrawl.store.opening import open_store
 EVERY = [
     "--digest", "raw", "--ignore", "nav", "--ignore", "#ads, .banner", "--ignore-text", r"\d+ views; or so",
     "--keep", ".price", "--keep", "json:$.price", "--keep-text", "^Price",
+    "--number", "price", "--when", "number < 9", "--when", "appears sold out",
     "--no-ignore-noise", "--no-restless", "--no-robots", "--no-hints", "--interval", "2h",
     "--active-hours", "08:00-12:00 Europe/Berlin", "--active-hours", "14:00-18:00", "--no-notify",
 ]  # fmt: skip
@@ -21,6 +22,8 @@ SAID = SourceOptions(
     ignore_text=(r"\d+ views; or so",),
     keep=(".price", "json:$.price"),
     keep_text=("^Price",),
+    number="price",
+    when=("number < 9", "appears sold out"),
     ignore_noise=False,
     restless=False,
     robots=False,

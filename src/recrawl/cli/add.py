@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from recrawl.crawl.catalogue.site_discovery import Look
     from recrawl.store.roles import Store
 
-PAGES = {"kind", "select", "digest", "ignore", "ignore_text", "keep", "keep_text", "ignore_noise", "restless"}
+PAGES = {
+    "kind",
+    "select",
+    "digest",
+    "ignore",
+    "ignore_text",
+    "keep",
+    "keep_text",
+    "number",
+    "when",
+    "ignore_noise",
+    "restless",
+}
 """Whoever says one of these knows what it is."""
 
 

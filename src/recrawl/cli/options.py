@@ -22,7 +22,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "keep",
-    "keep-text", "ignore-noise", "restless", "robots", "hints", "interval", "active-hours", "notify", "follow",
+    "keep-text", "number", "when", "ignore-noise", "restless", "robots", "hints", "interval",
+    "active-hours", "notify", "follow",
     "index-delay", "index-batch",
 )  # fmt: skip
 
@@ -112,6 +113,10 @@ def source_options(command: Function) -> Function:
                          help="Parts that always count, wherever they stand; may be repeated."),
             click.option("--keep-text", multiple=True, metavar="REGEX",
                          help="Lines that always count; may be repeated."),
+            click.option("--number", metavar="WHAT",
+                         help="Number that is watched: price, stock, version, a selector, text:REGEX."),
+            click.option("--when", multiple=True, metavar="CONDITION",
+                         help="A change counts only if: 'number < 100', 'appears sold out', …; may be repeated."),
             click.option("--ignore-noise/--no-ignore-noise", default=None,
                          help="Leave out clocks, ages, nonces and counters of visits."),
             click.option("--restless/--no-restless", default=None,

@@ -32,6 +32,7 @@ SHOWN, LEFT_OUT_SHOWN = 60, 2
 @click.option("--ignore-text", multiple=True, metavar="REGEX", help="Text that does not count; may be repeated.")
 @click.option("--keep", multiple=True, metavar="CSS", help="Parts that always count; may be repeated.")
 @click.option("--keep-text", multiple=True, metavar="REGEX", help="Lines that always count; may be repeated.")
+@click.option("--number", metavar="WHAT", help="Number that is watched: price, stock, version, a selector, text:REGEX.")
 @click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
 @click.option("--restless/--no-restless", default=None, help="Leave out text that has changed at nearly every visit.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="Sent to its own origin; may be repeated.")
@@ -120,6 +121,9 @@ def _head(seen: Preview) -> Iterator[str]:
     asked = f"{seen.requests} request{'s' if seen.requests != 1 else ''}"
     status = f"status {seen.status}" if seen.status else ""
     yield ", ".join(filter(None, (seen.kind, status, f"{seen.size:,} bytes", asked)))
+    for number in seen.numbers:
+        asked = "watched" if number == seen.number else f"--number {number.name} keeps its history"
+        yield visible(f"number: {number.name} {number.said} ({number.where}; {asked})")
     if seen.compared:
         yield visible(f"compared: {seen.compared}")
     if seen.remark:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from recrawl.config.conditions import condition
 from recrawl.config.quiet_hours import QuietHours
 from recrawl.errors import ParameterError
 from recrawl.units import DAY_S, parse_duration
@@ -94,6 +95,20 @@ def pattern(name: str, text: str) -> str:
     return text
 
 
+def watched_number(name: str, text: str) -> str:
+    """Which number of a page is watched."""
+    said = text.strip()
+    if said.startswith("text:"):
+        pattern(name, said.removeprefix("text:"))
+    elif said not in ("", "price", "stock", "version"):
+        try:
+            selector(name, said)
+        except ParameterError as error:
+            expected = r"price, stock, version, a selector such as .price, or text:(\d+) seats"
+            raise ParameterError(name, expected, repr(text[:80])) from error
+    return said
+
+
 def hours(name: str, text: str) -> str:
     """A stretch of the day."""
     QuietHours.parse(name, text)
@@ -139,6 +154,8 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "ignore_text": _each(pattern),
     "keep": _each(selector),
     "keep_text": _each(pattern),
+    "number": watched_number,
+    "when": _each(condition),
     "ignore_noise": switch,
     "restless": switch,
     "robots": switch,

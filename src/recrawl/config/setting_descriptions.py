@@ -71,6 +71,8 @@ WORDS = {
     "tags.NAME.ignore_text": "Regular expressions of text that does not count on its pages: ['\\d+ views'].",
     "tags.NAME.keep": 'Selectors of what always counts on its pages, wherever it stands: [".price"].',
     "tags.NAME.keep_text": "Regular expressions of lines that always count on its pages: ['^Price'].",
+    "tags.NAME.number": "Number of its pages that is watched: price, stock, version, a selector or text:PATTERN.",
+    "tags.NAME.when": "Conditions under which a change of its pages counts: ['number < 100', 'appears sold out'].",
     "tags.NAME.ignore_noise": "Whether clocks, ages, nonces and counters are ignored. "
     "Default: yes, unless a part is selected.",
     "tags.NAME.restless": "Whether text is ignored that has changed at nearly every visit. "

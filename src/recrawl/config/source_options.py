@@ -21,6 +21,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         ignore_text: regular expressions of text that does not count
         keep: selectors of what always counts
         keep_text: regular expressions of lines that always count
+        number: what number of a page is watched: price, stock, version, a selector, or `text:` and a pattern
+        when: conditions under which a change counts (`config.conditions`); one that is met is enough
         ignore_noise: whether a page's own clock, "x minutes ago", nonces and counters of visits are left out
         restless: whether text that has changed at nearly every visit, while the rest stood still, is left out
         robots: whether robots.txt is obeyed
@@ -38,6 +40,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     ignore_text: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     keep_text: tuple[str, ...] = ()
+    number: str = ""
+    when: tuple[str, ...] = ()
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None
@@ -65,6 +69,8 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     ignore_text: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     keep_text: tuple[str, ...] = ()
+    number: str = ""
+    when: tuple[str, ...] = ()
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from recrawl.clock import Clock
+from recrawl.crawl import page_changes
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.fetching.fetcher import Fetcher
-from recrawl.crawl.page_changes import compared_with_kept
 from recrawl.crawl.reading import items
 from recrawl.crawl.reading.findings import FoundItem
 from recrawl.crawl.store_writer import StoreWriter
@@ -170,8 +170,8 @@ def look_up(store: SourcesAndItems, visits: list[Visit]) -> list[Visit]:
 def _looked_up(store: SourcesAndItems, visit: Visit, unseen: set[int]) -> Visit:
     visit = replace(visit, unseen=unseen, taken=_moves_onto_another(store, visit))
     findings, before = visit.findings, visit.intent.progress
-    if findings is not None and findings.kind == "page" and before.digest:
-        return compared_with_kept(store, visit, findings)
+    if findings is not None and findings.kind == "page":
+        return page_changes.looked_up(store, visit, findings)
     if findings is None or before.last is None:
         return visit
     if renamed := items.renamed_since(findings.items, visit.keys, unseen):

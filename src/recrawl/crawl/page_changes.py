@@ -6,7 +6,8 @@ of the same part and whole, tells after all. Lines that only came or only went m
 text, a line that became another is what proves a change.
 
 Where digests differ, and all that differs is text that has proved restless (`reading.restless`), that is a new state of
-the page, but no change of it.
+the page, but no change of it. The same holds for a change that meets none of its owner's conditions
+(`met_conditions`); one that does counts, restless or not.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from recrawl.crawl.met_conditions import met
 from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import Noise, difference, is_binary, tells_sizes
-from recrawl.crawl.reading.digests import has_the_view_of, relation
+from recrawl.crawl.reading.digests import Relation, has_the_view_of, relation
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.noise import without_noise
+from recrawl.crawl.reading.number_history import History
+from recrawl.crawl.reading.number_history import packed as packed_history
+from recrawl.crawl.reading.number_history import unpacked as unpacked_history
 from recrawl.crawl.reading.pages import is_whole, says_the_same
 from recrawl.crawl.reading.regions import packed, unpacked
 from recrawl.crawl.visits import Visit
@@ -28,16 +33,22 @@ from recrawl.store.records import Version
 from recrawl.store.roles import Items
 
 RESTLESS_NOTE = "only text that changes at nearly every visit"
+NO_HISTORY = History()
+UNMET_NOTE = "no condition is met"
 _REPLACED = re.compile(r"^-.*\n\+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of a page: whether this is its first state, whether it changed, and if neither, why this state is kept."""
+    """Of a page: whether this is its first state, whether it changed, and if neither, why this state is kept.
+
+    `differs`: it is no change, though it can be told from the state before.
+    """
 
     first: bool = False
     changed: bool = False
     note: str = ""
+    differs: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -51,22 +62,46 @@ def judged(visit: Visit, findings: Findings) -> Verdict:
     if not before:
         return Verdict(first=True)
     related = relation(before, findings.digest)
-    if visit.kept_text == "restless":
-        return Verdict(note=RESTLESS_NOTE)
     if related != "another rule" or visit.kept_text:
-        return Verdict(changed=related == "differs" or visit.kept_text == "changed")
+        differs = related == "differs" or visit.kept_text == "changed"
+        if differs and visit.met == "":
+            return Verdict(note=UNMET_NOTE, differs=True)
+        if visit.kept_text == "restless" and not visit.met:
+            return Verdict(note=RESTLESS_NOTE, differs=True)
+        return Verdict(changed=differs)
     if has_the_view_of(before, findings.digest):
         return Verdict(note="now compared by the rules of a newer version")
     return Verdict(note=f"now compared by {visit.intent.counts.words}")
 
 
-def compared_with_kept(store: Items, visit: Visit, findings: Findings) -> Visit:
-    """A visit with how a page that was visited before differs from the state that is kept of it."""
+def looked_up(store: Items, visit: Visit, findings: Findings) -> Visit:
+    """A visit of a page with how it differs from the state that is kept of it, and the history of its number."""
     before = visit.intent.progress.digest
-    related = relation(before, findings.digest)
+    if findings.number is None and (not before or relation(before, findings.digest) == "same"):
+        return visit
+    history = unpacked_history(store.watched_number(visit.intent.source.id)) if findings.number else History()
+    if before:
+        visit = compared_with_kept(store, visit, findings, history)
+    if findings.number is None:
+        return visit
+    first = history.told is None
+    after = history.followed_by(findings.number, visit.at, told=first or judged(visit, findings).changed)
+    return visit if after == history else replace(visit, numbers=packed_history(after))
+
+
+def compared_with_kept(store: Items, visit: Visit, findings: Findings, history: History = NO_HISTORY) -> Visit:
+    """A visit with how a page that was visited before differs from the state that is kept of it."""
+    related = relation(visit.intent.progress.digest, findings.digest)
     if related == "same":
         return visit
     kept = next(iter(store.versions(visit.intent.source.id, limit=1)), None)
+    if visit.intent.options.when:
+        visit = replace(visit, met=met(visit.intent.options.when, kept.text if kept else "", findings, history))
+    return _differing(store, visit, findings, kept, related)
+
+
+def _differing(store: Items, visit: Visit, findings: Findings, kept: Version | None, related: Relation) -> Visit:
+    before = visit.intent.progress.digest
     if related == "differs" and kept is not None and visit.intent.options.restless and _can_be_learned(kept, findings):
         return _learned_from(store, kept, visit, findings)
     diff = difference(kept.text if kept else "", findings.text)

@@ -140,8 +140,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     progress.digest = findings.digest
     version, items, events, captured = None, [], [], 0.0
     if verdict.is_kept:
-        is_restless = visit.kept_text == "restless"
-        name, diff = name_of(findings.digest), visit.diff if changed or is_restless else ""
+        name, diff = name_of(findings.digest), visit.diff if changed or verdict.differs else ""
         version = Version(source=source.id, at=visit.at, digest=name, text=findings.text, diff=diff, note=verdict.note)
     if changed and version is not None:
         captured = visit.intent.mean_worth(visit.at - (before.last or visit.at), visit.at, rules.ephemeral)
@@ -152,7 +151,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     crawl = visit.crawl(outcome, new=int(changed), captured=captured)
     found_out = VisitOutcome(
         kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed,
-        mentions=Mentions.of_page(findings.links), restless=visit.restless,
+        mentions=Mentions.of_page(findings.links), restless=visit.restless, numbers=visit.numbers,
     )  # fmt: skip
     return _completed(found_out, visit, rules, source)
 

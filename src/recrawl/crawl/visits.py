@@ -119,6 +119,8 @@ class Visit:
         kept_text: what the text kept of a page says where digests cannot be compared: it is the same, it changed; or
             where they differ: only restless text did; or nothing
         restless: what is known of the page's restless text now, as it is stored; None if nothing was learned
+        met: the owner's condition that is met, as it was written; None where nothing differs or none was set
+        numbers: the history of the page's number now, as it is stored; None where it is as it was
         taken: the address it has moved to is another source's already
         size: of the document in bytes
         alone: no other large document is read until this one is stored
@@ -135,6 +137,8 @@ class Visit:
     diff: str = ""
     kept_text: Literal["", "same", "changed", "restless"] = ""
     restless: bytes | None = None
+    met: str | None = None
+    numbers: bytes | None = None
     taken: bool = False
     size: int = 0
     alone: bool = False

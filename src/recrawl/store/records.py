@@ -414,6 +414,8 @@ class VisitUpdate(msgspec.Struct, kw_only=True):
     version: Version | None = None
     restless: bytes | None = None
     """What is known now of text on its page that changes at nearly every visit; None: nothing was learned."""
+    numbers: bytes | None = None
+    """The history of the number that is watched on its page; None: it has not changed."""
     source: Source | None = None
     """The catalogue's line where the crawl changes it: kind detected, title, moved, retired, note."""
     children: list[Source] = []

@@ -168,6 +168,10 @@ class Items(Protocol):
         """Latest first."""
         ...
 
+    def watched_number(self, source: int) -> bytes | None:
+        """The history of the number that is watched on its page; None if there is none."""
+        ...
+
     def restless(self, source: int) -> bytes | None:
         """What is known of text on its page that changes at nearly every visit; None if nothing is."""
         ...

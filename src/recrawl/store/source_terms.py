@@ -43,6 +43,8 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     ignore_text: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     keep_text: tuple[str, ...] = ()
+    number: str = ""
+    when: tuple[str, ...] = ()
     ignore_noise: bool = True
     restless: bool = True
     robots: bool = True
@@ -133,6 +135,8 @@ class Defaults:
             ignore_text=said("ignore_text") or (),
             keep=said("keep") or (),
             keep_text=said("keep_text") or (),
+            number=said("number") or "",
+            when=said("when") or (),
             ignore_noise=not source.select if noise is None else noise,
             restless=_unless_said(said("restless"), not source.select),
             robots=_unless_said(said("robots"), self.robots),
@@ -149,7 +153,7 @@ class Defaults:
 def _first_said(own: SourceOptions, tagged: Sequence[TagSettings]) -> Callable[[str], Any]:
     """By name, the first that says something; None if nobody does."""
     places: list[SourceOptions | TagSettings] = [own, *tagged]
-    return lambda name: next((said for place in places if (said := getattr(place, name)) not in (None, ())), None)
+    return lambda name: next((said for place in places if (said := getattr(place, name)) not in (None, (), "")), None)
 
 
 def _unless_said(said: bool | None, usual: bool) -> bool:

@@ -279,6 +279,11 @@ class SqlItems(SqlRole):
         statement = f"SELECT {columns(Version)} FROM versions WHERE source = $1 ORDER BY at DESC, id DESC LIMIT $2"
         return [record_of(Version, row) for row in self._fetch(statement, source, limit)]
 
+    def watched_number(self, source: int) -> bytes | None:
+        """The history of the number that is watched on its page."""
+        rows = self._fetch("SELECT record FROM numbers WHERE source = $1", source)
+        return bytes(rows[0][0]) if rows else None
+
     def restless(self, source: int) -> bytes | None:
         """What is known of text on its page that changes at nearly every visit."""
         rows = self._fetch("SELECT record FROM restless WHERE source = $1", source)

@@ -45,6 +45,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "dropped": ("source", "key"),
     "versions": names(Version),
     "restless": ("source", "record"),
+    "numbers": ("source", "record"),
     "clicks": names(Click),
     "signals": names(Signal),
     "subscriptions": names(Subscription),

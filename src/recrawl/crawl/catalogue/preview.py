@@ -22,7 +22,7 @@ from recrawl.crawl.fetching.transport import Response
 from recrawl.crawl.hold_causes import Causes
 from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import is_binary
-from recrawl.crawl.reading.findings import Findings, FoundItem, Part, UnreadableError
+from recrawl.crawl.reading.findings import Findings, FoundItem, Number, Part, UnreadableError
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.preview_parts import without_restless
@@ -54,6 +54,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         compared: of a page: what is compared from visit to visit, in words
         lines: of a page: all of them in parts, those that do not count with the reason
         text: of a page: what counts
+        number: of a page: the one that is watched; `numbers` are those that could be
         items: of a feed or sitemap, the first of them; `item_count` are all
         feeds: that a page names
         sitemaps: that its robots.txt names
@@ -73,6 +74,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     compared: str = ""
     lines: tuple[tuple[Part, ...], ...] = ()
     text: str = ""
+    number: Number | None = None
+    numbers: tuple[Number, ...] = ()
     items: tuple[FoundItem, ...] = ()
     item_count: int = 0
     feeds: tuple[str, ...] = ()
@@ -174,6 +177,8 @@ def _read(seen: Preview, found: Findings, counts: WhatCounts) -> Preview:
         compared=_compared(found, counts),
         lines=found.parts,
         text=found.text,
+        number=found.number,
+        numbers=tuple(dict.fromkeys(filter(None, (found.number, *found.numbers)))),
         items=found.items[:MOST_ITEMS],
         item_count=len(found.items),
         feeds=found.advertises,

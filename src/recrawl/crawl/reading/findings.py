@@ -38,6 +38,21 @@ class Part(msgspec.Struct, frozen=True):
     why: str = ""
 
 
+class Number(msgspec.Struct, frozen=True):
+    """A number of a page: what it is, its value, how it is said, its unit, and where it stands."""
+
+    name: str
+    value: float
+    said: str
+    unit: str = ""
+    where: str = ""
+
+    @property
+    def line(self) -> str:
+        """As it stands in the text that is compared."""
+        return f"{self.name}: {self.said}"
+
+
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What one document held.
 
@@ -47,6 +62,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         items: of a feed or sitemap, in document order, each key once
         text: of a page: its main text, or what the selector picks, bounded
         kept: the numbers of its lines that always count, by its owner's word
+        number: the one its owner wants watched
+        numbers: those that could be watched, where asked for
+        matched: the lines of it that match its owner's conditions
         digest: of a page: what is compared from visit to visit
         children: of a sitemap index: the sitemaps it lists, by the protocol's cross-host rule
         advertises: feeds an HTML page names in its head
@@ -66,6 +84,9 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[FoundItem, ...] = ()
     text: str = ""
     kept: tuple[int, ...] = ()
+    number: Number | None = None
+    numbers: tuple[Number, ...] = ()
+    matched: tuple[str, ...] = ()
     digest: str = ""
     children: tuple[str, ...] = ()
     advertises: tuple[str, ...] = ()

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from recrawl.crawl.reading.findings import Findings, UnreadableError
+from recrawl.crawl.reading.findings import Findings, Number, UnreadableError
 from recrawl.crawl.reading.main_text import Text
+from recrawl.crawl.reading.numbers import NAMES, in_json, number_in_text
 from recrawl.crawl.reading.page_selection import JSON_PATH, WhatCounts, is_json_path
 from recrawl.crawl.reading.pages import LARGEST, of_lines
 from recrawl.crawl.reading.plain_text import visible
@@ -34,7 +35,19 @@ def read_json(
         if is_json_path(counts.select):
             raise UnreadableError(f"the selector {counts.select[:200]!r} is for JSON, but this is none")
         return None
-    return of_lines(_text(value, counts), body, now, counts, keep_text, raw, marked)
+    found = of_lines(_text(value, counts), body, now, counts, keep_text, raw, marked, _number(value, counts.number))
+    if not marked:
+        return found
+    return msgspec.structs.replace(found, numbers=tuple(filter(None, (in_json(name, value) for name in NAMES))))
+
+
+def _number(value: Any, which: str) -> Number | None:
+    """The number that its owner wants watched, where it has a name or a path."""
+    places = picked(value, which)
+    said = (str(_at(value, place)) for place in places)
+    return next(filter(None, (number_in_text(named(places[0]), text, "JSON") for text in said)), None) or in_json(
+        which, value
+    )
 
 
 def _text(value: Any, counts: WhatCounts) -> Text:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from recrawl.config.conditions import parsed
 from recrawl.crawl.reading.findings import UnreadableError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
         ignore_text: regular expressions of text that does not count
         keep: selectors of what always counts
         keep_text: regular expressions of lines that always count
+        number: which number is watched; it always counts
+        matching: regular expressions of lines that are told apart; they change nothing of what is compared
         ignore_noise: whether what certainly changes by itself is left out (`noise`)
     """
 
@@ -43,6 +46,8 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
     ignore_noise: bool = True
     keep: tuple[str, ...] = ()
     keep_text: tuple[str, ...] = ()
+    number: str = ""
+    matching: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, select: str, options: EffectiveOptions) -> WhatCounts:
@@ -55,12 +60,16 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
             ignore_noise=options.ignore_noise,
             keep=options.keep,
             keep_text=options.keep_text,
+            number=options.number,
+            matching=_matching(options.when) if options.when else (),
         )
 
     @property
     def takes_patience(self) -> bool:
         """Whether its owner's patterns have to be looked for: on strangers' text they may take for ever."""
-        return bool(self.select or self.ignore or self.ignore_text or self.keep or self.keep_text)
+        pointed_at = self.number not in ("", "price", "stock", "version")
+        owned = (self.select, self.ignore, self.ignore_text, self.keep, self.keep_text, self.matching)
+        return pointed_at or any(owned)
 
     @property
     def rule(self) -> str:
@@ -83,6 +92,8 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
             said.append(f"without text like {', '.join(self.ignore_text)}")
         if self.keep or self.keep_text:
             said.append(f"always with {', '.join([*self.keep, *(f'lines like {each}' for each in self.keep_text)])}")
+        if self.number:
+            said.append(f"with the number {self.number}")
         if self.ignore_noise == bool(self.select):
             said.append("without clocks, ages and counters" if self.ignore_noise else "clocks and counters included")
         return ", ".join(said)
@@ -104,8 +115,15 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def _encodable(counts: WhatCounts) -> list[object]:
     """Its fields in an order that stays, every text in it fit for UTF-8."""
     said = [_mended(value) for value in (counts.select, counts.digest, counts.ignore, counts.ignore_text)]
-    kept = [_mended(value) for value in (counts.keep, counts.keep_text)] if counts.keep or counts.keep_text else []
-    return [*said, counts.ignore_noise, *kept]
+    kept = [_mended(value) for value in (counts.keep, counts.keep_text)]
+    number = [_mended(counts.number)] if counts.number else []
+    return [*said, counts.ignore_noise, *(kept if number or any(kept) else []), *number]
+
+
+def _matching(when: tuple[str, ...]) -> tuple[str, ...]:
+    """The regular expressions in conditions."""
+    conditions = filter(None, map(parsed, when))
+    return tuple(each.text for each in conditions if each.kind == "matches")
 
 
 def _mended(value: str | tuple[str, ...]) -> str | list[str]:

@@ -12,9 +12,9 @@ from typing import Any
 from lxml import etree
 
 from recrawl.crawl import urls
-from recrawl.crawl.reading import hub_links
+from recrawl.crawl.reading import hub_links, numbers
 from recrawl.crawl.reading.digests import digest_of, relation
-from recrawl.crawl.reading.findings import Findings, UnreadableError
+from recrawl.crawl.reading.findings import Findings, Number, UnreadableError
 from recrawl.crawl.reading.main_text import Text, main_text, picked_text
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.page_links import links_of
@@ -62,6 +62,9 @@ def read_page(
         for element in picked_elements(root, select)
         for line in picked_text(element).lines
     ]
+    number = _number(root, counts, text.lines)
+    if number is not None:
+        always.append(number.line)
     parts = parts_of(_read_tree(root, counts.select, ignored, marked=True)[0], counts, now) if marked else ()
     text = what_counts(text, counts, always)
     return Findings(
@@ -69,10 +72,13 @@ def read_page(
         title=clean(root.findtext(".//title") or "", TITLE_CHARACTERS),
         text=bounded("\n".join(text.lines), keep_text),
         kept=tuple(sorted(text.kept)),
+        number=number,
+        numbers=_all_numbers(root, text.lines) if marked else (),
+        matched=matched(text.lines, counts.matching),
         digest=_digest(text, counts, now, body if raw is None else raw),
         advertises=advertised(root, url),
         links=links_of(root, url, picked_elements(root, counts.select) if counts.select else [root], set(ignored)),
-        remark=_remark(body) or (remark if counts.digest == "text" else ""),
+        remark=_remark(body) or _lacks(number, counts) or (remark if counts.digest == "text" else ""),
         parts=with_kept(parts, text),
         **hub_links.of_links(root.iterfind("head/link"), url)._asdict(),
     )
@@ -93,16 +99,27 @@ def read_text(
 
 
 def of_lines(
-    whole: Text, body: bytes, now: float, counts: WhatCounts, keep_text: int, raw: bytes | None, marked: bool
+    whole: Text,
+    body: bytes,
+    now: float,
+    counts: WhatCounts,
+    keep_text: int,
+    raw: bytes | None,
+    marked: bool,
+    number: Number | None = None,
 ) -> Findings:
     """What a document says that is lines and no markup; parameters as of `read_page`."""
-    text = what_counts(whole, counts, [whole.lines[number] for number in sorted(whole.kept)])
+    always = [whole.lines[place] for place in sorted(whole.kept)]
+    number = number or (numbers.in_lines(counts.number, whole.lines) if counts.number else None)
+    text = what_counts(whole, counts, [*always, number.line] if number else always)
     return Findings(
         kind="page",
         text=bounded("\n".join(text.lines), keep_text),
         kept=tuple(sorted(text.kept)),
+        number=number,
+        matched=matched(text.lines, counts.matching),
         digest=_digest(text, counts, now, body if raw is None else raw),
-        remark=_remark(body),
+        remark=_remark(body) or _lacks(number, counts),
         parts=with_kept(parts_of(whole, counts, now), text) if marked else (),
     )
 
@@ -118,7 +135,7 @@ def what_counts(text: Text, counts: WhatCounts, always: list[str]) -> Text:
     Parameters
         always: lines that do
     """
-    if not counts.keep and not counts.keep_text:
+    if not counts.keep and not counts.keep_text and not always:
         return without_ignored(text, counts.ignore_text)
     patterns, wanted = [compiled(pattern) for pattern in counts.keep_text], set(always)
     kept = {
@@ -137,6 +154,34 @@ def what_counts(text: Text, counts: WhatCounts, always: list[str]) -> Text:
     missing = [line for line in dict.fromkeys(always) if line not in there]
     found.add(Text(missing, kept=set(range(len(missing)))))
     return found
+
+
+def matched(lines: list[str], patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines that match one of an owner's patterns."""
+    looked_for = [compiled(pattern) for pattern in patterns]
+    return tuple(line for line in lines if any(pattern.search(line) for pattern in looked_for))
+
+
+def _number(root: Any, counts: WhatCounts, lines: list[str]) -> Number | None:
+    """The number that its owner wants watched."""
+    which = counts.number
+    if not which:
+        return None
+    if which in numbers.NAMES or which.startswith(numbers.BY_TEXT):
+        found = numbers.in_page(which, root) or numbers.in_lines(which, lines)
+    else:
+        said = (" ".join(picked_text(element).lines) for element in picked_elements(root, which))
+        found = next(filter(None, (numbers.number_in_text("number", text, "selected") for text in said)), None)
+    return found
+
+
+def _lacks(number: Number | None, counts: WhatCounts) -> str:
+    return numbers.missing(counts.number) if counts.number and number is None else ""
+
+
+def _all_numbers(root: Any, lines: list[str]) -> tuple[Number, ...]:
+    found = (numbers.in_page(name, root) or numbers.in_lines(name, lines) for name in numbers.NAMES)
+    return tuple(filter(None, found))
 
 
 def without_ignored(text: Text, patterns: tuple[str, ...]) -> Text:

@@ -38,7 +38,7 @@ _TAG = (
     "INSERT INTO tags (tag, source, digest) SELECT * FROM unnest($1::varchar[], $2::bigint[], $3::bytea[]) "
     "ON CONFLICT DO NOTHING"
 )
-_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions", "restless", "strayed", "signals")
+_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions", "restless", "numbers", "strayed", "signals")
 
 # Unknown values come last in either direction.
 _ORDERS = {

@@ -31,9 +31,10 @@ _HOLD = Table(Hold, more={"digest": "bytea", "bucket": "integer"})
 _ROBOTS = Table(Robots, more={"digest": "bytea"})
 _INSERT_CRAWLS = f"INSERT INTO crawls ({_CRAWL.names}) {_CRAWL.given}"
 _INSERT_VERSIONS = f"INSERT INTO versions ({_VERSION.names}) {_VERSION.given}"
-_REPLACE_RESTLESS = (
-    "INSERT INTO restless (source, record) SELECT * FROM unnest($1::bigint[], $2::bytea[]) "
+_REPLACE_RESTLESS, _REPLACE_NUMBERS = (
+    f"INSERT INTO {table} (source, record) SELECT * FROM unnest($1::bigint[], $2::bytea[]) "
     "ON CONFLICT (source) DO UPDATE SET record = excluded.record"
+    for table in ("restless", "numbers")
 )
 _INSERT_PRICES = f"INSERT INTO prices ({_PRICE.names}) {_PRICE.given}"
 _INSERT_ITEMS = (
@@ -160,6 +161,8 @@ def _write(connection: PostgresConnection, part: Part) -> None:
     _insert(connection, _INSERT_VERSIONS, _VERSION, [s.version for s in updates if s.version])
     if learned := {s.crawl.source: s.restless for s in updates if s.restless is not None}:
         connection.run(_REPLACE_RESTLESS, [*learned], [*learned.values()])
+    if watched := {s.crawl.source: s.numbers for s in updates if s.numbers is not None}:
+        connection.run(_REPLACE_NUMBERS, [*watched], [*watched.values()])
     _write_catalogue(connection, [s for s in updates if s.source or s.children], number)
     if children := [child for s in updates for child in s.children]:
         _take_in(connection, Finds(children, batch.discovery))

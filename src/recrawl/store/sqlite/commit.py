@@ -20,6 +20,7 @@ _CRAWL = "INSERT INTO crawls (id, before, " + columns(Crawl) + f") VALUES (?, ?{
 _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
 _VERSION = insertion("versions", Version, without="id")
 _RESTLESS = "INSERT OR REPLACE INTO restless (source, record) VALUES (?, ?)"
+_NUMBER = "INSERT OR REPLACE INTO numbers (source, record) VALUES (?, ?)"
 _EVENT = insertion("events", Event, without="seq")
 _HOLD = insertion("holds", Hold, how="INSERT OR REPLACE")
 _ROBOTS = insertion("robots", Robots, how="INSERT OR REPLACE")
@@ -97,6 +98,7 @@ def _write(connection: sqlite3.Connection, batch: Batch) -> None:
     _write_items(connection, [_item_row(item) for s in updates for item in s.items])
     connection.executemany(_VERSION, [_version_row(s.version) for s in updates if s.version])
     connection.executemany(_RESTLESS, [(s.crawl.source, s.restless) for s in updates if s.restless is not None])
+    connection.executemany(_NUMBER, [(s.crawl.source, s.numbers) for s in updates if s.numbers is not None])
     _write_catalogue(connection, updates, batch.discovery)
     connection.executemany(_EVENT, [_event_row(event) for s in updates for event in s.events])
     connection.executemany(_HOLD, map(_hold_row, batch.holds))

@@ -28,6 +28,7 @@ _TABLES = (
     "crawls",
     "versions",
     "restless",
+    "numbers",
     "events",
     "prices",
     "removed",
@@ -36,7 +37,7 @@ _TABLES = (
     "outlets",
     "notes",
 )
-_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions", "restless")
+_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions", "restless", "numbers")
 _LINKS = {"crawl", "before"}
 """Columns by which crawls of a source are found."""
 _COMPLAINTS = 100

@@ -83,6 +83,8 @@ class SourceTerms(Record):
     ignore_text: Several | None = None
     keep: Several | None = None
     keep_text: Several | None = None
+    number: Annotated[str, Field(max_length=500)] | None = None
+    when: Several | None = None
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None
@@ -254,6 +256,21 @@ class VersionOut(Record):
     digest: str
     diff: str
     note: str = ""
+
+
+class PointOut(Record):
+    """What a number was from a time on."""
+
+    at: float | None
+    value: float | None
+
+
+class NumbersOut(Record):
+    """The history of the number that is watched on a page, oldest first: where it became another one."""
+
+    name: str
+    unit: str
+    points: list[PointOut]
 
 
 class HeldOut(Record):

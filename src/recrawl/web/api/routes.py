@@ -12,6 +12,7 @@ from starlette.responses import StreamingResponse
 from recrawl import __version__
 from recrawl.cluster.status import is_up
 from recrawl.crawl.explaining.whatif import Prospect
+from recrawl.crawl.reading import number_history
 from recrawl.errors import ContractError
 from recrawl.store.records import Click, ItemKind, Source, SourceState
 from recrawl.web import editing, query_parameters
@@ -207,6 +208,13 @@ def _add_records(routes: APIRouter, context: Context) -> None:
             models.VersionOut.from_records(each)
             for each in context.store.versions(_source(context, id).id, limit=limit)
         ]
+
+    @routes.get("/sources/{id}/number", tags=["sources"])
+    def number(id: Id) -> models.NumbersOut:
+        """The number that is watched on a page: when it became which value."""
+        found = number_history.unpacked(context.store.watched_number(_source(context, id).id))
+        points = [models.PointOut(at=at, value=models.finite(value)) for at, value in found.points]
+        return models.NumbersOut(name=found.name, unit=found.unit, points=points)
 
 
 def _add_schedule(routes: APIRouter, context: Context) -> None:

@@ -8,7 +8,17 @@ from recrawl.web.charts.beliefs import belief_chart
 from recrawl.web.charts.crawls import crawl_chart
 from recrawl.web.charts.history import history_chart
 from recrawl.web.charts.index_curve import index_chart
+from recrawl.web.charts.numbers import number_chart, number_words
 from recrawl.web.charts.prospects import prospect_chart
 from recrawl.web.charts.spending import spend_bar
 
-__all__ = ["belief_chart", "crawl_chart", "history_chart", "index_chart", "prospect_chart", "spend_bar"]
+__all__ = [
+    "belief_chart",
+    "crawl_chart",
+    "history_chart",
+    "index_chart",
+    "number_chart",
+    "number_words",
+    "prospect_chart",
+    "spend_bar",
+]

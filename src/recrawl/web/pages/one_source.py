@@ -12,7 +12,7 @@ from recrawl.errors import ParameterError
 from recrawl.store.records import Source
 from recrawl.units import show_duration
 from recrawl.web import editing
-from recrawl.web.charts import belief_chart, crawl_chart, index_chart
+from recrawl.web.charts import belief_chart, crawl_chart, index_chart, number_chart, number_words
 from recrawl.web.context import Context
 from recrawl.web.rendering import Pages, see
 from recrawl.web.views.one_source import OneSource, one_source
@@ -32,6 +32,7 @@ def router(context: Context, pages: Pages) -> APIRouter:
             status,
             view=view,
             charts=_charts(context, view),
+            number_words=number_words(view.number) if view.number.points else "",
             reasons=reasons_in_words(view.found.reasons),
             error=error,
             terms=terms_of(view.source),
@@ -86,6 +87,7 @@ def _charts(context: Context, view: OneSource) -> dict[str, object]:
     return {
         "index": index_chart(view.found, view.index),
         "crawls": crawl_chart(crawls[:100], context.now()),
+        "number": number_chart(view.number, context.now()),
         "value": belief_chart(
             "Believed value", times, [crawl.value for crawl in crawls], [crawl.value_sd for crawl in crawls]
         ),

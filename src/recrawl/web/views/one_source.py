@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recrawl.crawl.fetching.politeness import site_of
 from recrawl.crawl.list_notes import NotedList
+from recrawl.crawl.reading.number_history import History, unpacked
 from recrawl.crawl_state import SourceStatus, health
 from recrawl.records import FloatArray
 from recrawl.store.records import ClickTotals, Crawl, Version
@@ -28,6 +29,8 @@ class OneSource(SourceStatus):
     crawls: list[Crawl]
     entries: list[FoundLine]
     versions: list[Version]
+    number: History
+    """Of the number that is watched on it."""
     clicks: ClickTotals
     effect: str
     """What clicks did to its cadence, in words; empty if there were none."""
@@ -53,6 +56,7 @@ def one_source(context: Context, id: int) -> OneSource | None:
         crawls=crawls,
         entries=latest(context, Wanted(source=id, order="found", limit=ITEMS)).entries,
         versions=context.store.versions(id, limit=VERSIONS) if source.kind == "page" else [],
+        number=unpacked(context.store.watched_number(id)),
         clicks=clicks,
         effect=effect(context, source, progress, found, clicks),
     )

@@ -1,0 +1,53 @@
+"""Which of an owner's conditions a change of a page meets; a change that meets none does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from recrawl.config.conditions import Condition, parsed, version_of
+from recrawl.crawl.reading.findings import Findings, Number
+from recrawl.crawl.reading.number_history import History
+
+
+def met(when: Sequence[str], old: str, found: Findings, history: History) -> str:
+    """The first condition that is met, as it was written; empty if none is.
+
+    Parameters
+        old: the text of the state before
+        history: of the number, as it was before
+    """
+    return next((each for each in when if (said := parsed(each)) and _is_met(said, old, found, history)), "")
+
+
+def _is_met(said: Condition, old: str, found: Findings, history: History) -> bool:
+    if said.kind in ("appears", "disappears"):
+        before, now = (said.text.lower() in text.lower() for text in (old, found.text))
+        return (now and not before) if said.kind == "appears" else (before and not now)
+    if said.kind == "matches":
+        return _has_come(found.matched, old)
+    if found.number is None or history.latest is None or found.number.name != history.name:
+        return False
+    return _moved(said, found.number, history.latest, history.latest if history.told is None else history.told)
+
+
+def _has_come(lines: Sequence[str], old: str) -> bool:
+    there: Collection[str] = set(old.split("\n")) if lines else ()
+    return any(line not in there for line in lines)
+
+
+def _moved(said: Condition, number: Number, before: float, told: float) -> bool:
+    """Whether a number went where it was to go; `told` is what it was when somebody was told last."""
+    now = number.value
+    bound = version_of(said.text) if number.name == "version" else said.amount
+    match said.kind:
+        case "<":
+            return now < bound <= before
+        case ">":
+            return now > bound >= before
+        case "falls":
+            return now < before
+        case "rises":
+            return now > before
+        case "moves":
+            return abs(now - told) >= bound
+    return abs(now - told) >= abs(told) * said.amount / 100.0 and now != told

@@ -1,0 +1,5 @@
+-- The history of the number that is watched on a page.
+CREATE TABLE numbers (
+    source bigint PRIMARY KEY,
+    record bytea NOT NULL
+);
