@@ -1,12 +1,16 @@
 """The embedded store at three sizes: what a commit costs, searches, and what retention and vacuum do to a writer.
 
     python -m benchmarks.store_growth [--sizes 1e5,1e6,1e7] [--before OLD_TREE] [--folder /tmp] [--quick]
+    python -m benchmarks.store_growth --store postgresql://…
 
 Each store has so many items of 24 words (Zipf's law), as many crawls, and a source per ten items. It is filled by SQL,
 in a few minutes for 10⁷ items, and deleted at the end. A commit is 1,000 observations of the sources that are due
 first: 700 unchanged, 200 with one to four new items, 50 changed pages with their versions, 50 failures. With `--before`
 the stores are made by the code of an older tree (`git worktree add /tmp/old COMMIT`), copied, and measured with one
 after the other, so that the time to bring a store up to date is seen too. Every measurement is a process of its own.
+
+With `--store` only the same commits are measured, on an empty store in PostgreSQL and beside it on one in a file, both
+with 10⁴ sources.
 
 Times are of the wall; `CPU` is the processor time of the committing thread, for a machine that is not idle.
 """
@@ -30,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from recrawl.store.opening import open_store
 from recrawl.store.records import (
     Batch,
     Crawl,
@@ -43,6 +48,7 @@ from recrawl.store.records import (
     VisitUpdate,
     packed,
 )
+from recrawl.store.roles import Store
 from recrawl.store.sqlite import SqliteStore
 
 HERE = Path(__file__).resolve().parent.parent
@@ -180,13 +186,12 @@ def observation(draw: np.random.Generator, k: int, source: int, at: float, some:
     return VisitUpdate(crawl=crawl, progress=progress, items=items, version=version, events=events)
 
 
-def prepared(store: SqliteStore, batches: int, size: int = OBSERVATIONS) -> list[Batch]:
+def prepared(store: Store, batches: int, size: int = OBSERVATIONS) -> list[Batch]:
     """Commits of the sources that are due first, made beforehand."""
     draw, some = np.random.default_rng(7), texts(2000, 24, 3)
     count = store.count()
     due = [each.id for each in store.sources(order="due", limit=min(batches * size, count))]
-    (latest,) = store.items(limit=1)
-    at, made = latest.first_seen + 1.0, []
+    at, made = max((each.first_seen for each in store.items(limit=1)), default=START) + 1.0, []
     for k in range(batches):
         ids = [due[(k * size + n) % len(due)] for n in range(size)]
         made.append(Batch(updates=observations(draw, ids, at + k, some)))
@@ -285,6 +290,20 @@ def _in_another_process(path: Path, keep: Keep, now: float) -> subprocess.Popen[
     return subprocess.Popen([sys.executable, "-c", script])
 
 
+def empty_stores(address: str) -> None:
+    """The same commits on both kinds of store."""
+    with tempfile.TemporaryDirectory() as folder:
+        for place in (address, str(Path(folder, "recrawl.db"))):
+            with open_store(place) as store:
+                store.add([Source(url=f"https://site{k}.example/feed.xml") for k in range(10_000)])
+                wall = []
+                for batch in prepared(store, 30):
+                    begun = time.perf_counter()
+                    store.commit(batch)
+                    wall.append(time.perf_counter() - begun)
+                print(f"{type(store).__name__:>14}: commit of {OBSERVATIONS:,}  {ms(wall[3:])}", flush=True)
+
+
 # -- all of it
 
 
@@ -339,6 +358,7 @@ def main() -> None:
     parser.add_argument("--sizes", help="1e5,1e6,1e7 unless told")
     parser.add_argument("--before", type=Path, metavar="OLD_TREE")
     parser.add_argument("--folder", type=Path, help="with 20 GB of room for 10⁷ items")
+    parser.add_argument("--store", metavar="URL", help="an empty store in PostgreSQL")
     parser.add_argument("--quick", action="store_true", help="10⁴, 10⁵ and 10⁶ items, fewer rounds")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
@@ -353,6 +373,9 @@ def main() -> None:
             "elsewhere": lambda: measure_retention(given.path, given.quick, elsewhere=True),
         }
         print(json.dumps(work[given.measure]()))
+        return
+    if given.store:
+        empty_stores(given.store)
         return
     usual = "1e4,1e5,1e6" if given.quick else "1e5,1e6,1e7"
     sizes = [int(float(each)) for each in (given.sizes or usual).split(",")]

@@ -1,8 +1,8 @@
 """Checkpoints beside the commits: a thread brings the log into the store, on a connection of its own.
 
 A checkpoint writes every page that changed to its place and waits for the disk, many times as long as a commit takes.
-Most of it is done while commits go on behind it. Only when they leave no pause in which the log could begin anew is the
-rest, which is little by then, brought over in a turn of its own between two commits.
+It is done while commits go on behind it. Only when they have left no pause for long, in which the log could begin anew,
+is the rest, which is little by then, brought over in a turn of its own between two commits.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ ROUNDS = 4
 """Of a checkpoint, each bringing over what was committed during the one before."""
 LITTLE = 500
 """Pages that may be brought over in a turn of its own."""
+FAR = 2
+"""Times as long as a log may be: then it is time for such a turn."""
 
 
 class Checkpoints:
@@ -32,33 +34,38 @@ class Checkpoints:
         self._begun_at = 0
         self._closing = threading.Event()
 
+    @property
+    def are_made(self) -> bool:
+        """Whether one is being made, which keeps others from making any."""
+        return self._thread is not None and self._thread.is_alive()
+
     def begin(self, used: int, allowed: int) -> None:
         """Make one of a log so long, in bytes, that may be so long, unless one is being made. Called in a turn.
 
         A log that a reader keeps from beginning anew is looked at again when it has grown by as much.
         """
         since = used - self._begun_at if used >= self._begun_at else used
-        if since > allowed and (self._thread is None or not self._thread.is_alive()):
-            self._begun_at = used
-            self._thread = threading.Thread(target=self._made, name="checkpoint", daemon=True)
+        if since > allowed and not self.are_made:
+            self._begun_at, far = used, used > FAR * allowed
+            self._thread = threading.Thread(target=self._made, args=(far,), name="checkpoint", daemon=True)
             self._thread.start()
 
-    def _made(self) -> None:
+    def _made(self, far: bool) -> None:
         try:
             with closing(self._connect()) as connection:
-                self.make(connection)
+                self.make(connection, whole=far)
         except sqlite3.Error:
             return  # a full disk, say: SQLite makes one itself once the log is far too long
 
-    def make(self, connection: sqlite3.Connection) -> None:
-        """Bring over the log as far as readers allow."""
+    def make(self, connection: sqlite3.Connection, *, whole: bool = False) -> None:
+        """Bring over the log as far as readers allow; `whole`: even if a commit has to wait for the rest."""
         for _ in range(ROUNDS):
             if self._closing.is_set():
                 return
             left = _brought_over(connection)
-            if left <= LITTLE:
+            if not left or (whole and left <= LITTLE):
                 break
-        if left:
+        if left and whole:
             with self._turn:
                 if not self._closing.is_set():
                     _brought_over(connection)

@@ -50,6 +50,7 @@ class Database:
         self._pool = threading.Lock()
         self._writing = Turns()
         self._writes = self._longest_log = 0
+        self._is_log_looked_at = True
         self._shares = True
         self._suffix = "?mode=rwc"
         self._checkpoints = Checkpoints(self._connect, self._writing)
@@ -185,6 +186,9 @@ class Database:
         self._writes += 1
         if self._writes % _PACED_EVERY == 0:
             self._longest_log = wal.pace(connection)
+            self._is_log_looked_at = False
+        if not self._is_log_looked_at and not self._checkpoints.are_made:
+            self._is_log_looked_at = True
             if wal.length(self.path) > wal.FAR_TOO_LONG * self._longest_log:
                 wal.empty(connection)
         if self._shares:
