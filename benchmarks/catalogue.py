@@ -9,8 +9,7 @@ memory at the first request and later, and at its highest; processor time at res
 program takes without any sources is not counted; the exponent of growth is by how much the logarithm of a figure grows
 with that of the size.
 
-`--before PATH` runs another tree's `recrawl` (its folder `src`) over the same stores, in turn; a store is opened by the
-older one first, on a copy of its own.
+`--before PATH` does the same with another tree's `recrawl` (its folder `src`), in turn.
 
     python -m benchmarks.catalogue [--sizes 1e4 1e5 1e6] [--seconds 60] [--web] [--before PATH] [--quick]
     python -m benchmarks.catalogue --classes [--sizes 1e5]     # which objects hold the memory, in this process
@@ -217,11 +216,12 @@ async def bench(sizes: list[int], given: argparse.Namespace) -> None:
     listening = await asyncio.start_server(server.answer, "0.0.0.0", 0)
     port, rows = listening.sockets[0].getsockname()[1], {name: list[tuple[int, Cost]]() for name in ways}
     for sources in sizes:
-        folder = Path(tempfile.mkdtemp(prefix="recrawl-catalogue-", dir=given.folder))
-        try:
-            await at_size(sources, folder, server, port, given, ways, rows)
-        finally:
-            shutil.rmtree(folder)
+        for name, environment in ways.items():
+            folder = Path(tempfile.mkdtemp(prefix="recrawl-catalogue-", dir=given.folder))
+            try:
+                rows[name].append((sources, await at_size(sources, folder, server, port, given, name, environment)))
+            finally:
+                shutil.rmtree(folder)
     for name, costs in rows.items():
         print(f"growth{' ' * bool(name)}{name}", flush=True)
         grown(costs)
@@ -229,27 +229,25 @@ async def bench(sizes: list[int], given: argparse.Namespace) -> None:
 
 
 async def at_size(sources: int, folder: Path, server: Server, port: int, given: argparse.Namespace,
-                  ways: dict[str, dict[str, str]], rows: dict[str, list[tuple[int, Cost]]]) -> None:  # fmt: skip
+                  name: str, environment: dict[str, str]) -> Cost:  # fmt: skip
     (folder / "recrawl.toml").write_text(f'budget = "{given.budget}"\n[fetch]\nallow_private = true\n')
-    for name, environment in ways.items():
-        for each in folder.glob("recrawl.db*"):
-            each.unlink()
-        took, cpu = await asyncio.to_thread(taken_in, folder, sources, given.per_host, port, environment)
-        print(f"{sources:,} sources {name}: taken in within {took:.1f} s ({cpu:.1f} CPU s)", flush=True)
-    await asyncio.to_thread(teach, folder / "recrawl.db", sources, port)
-    size = (folder / "recrawl.db").stat().st_size
+    took, cpu = await asyncio.to_thread(taken_in, folder, sources, given.per_host, port, environment)
+    print(f"{sources:,} sources {name}: taken in within {took:.1f} s ({cpu:.1f} CPU s)", flush=True)
+    store = folder / "recrawl.db"
+    teaching = [sys.executable, "-m", "benchmarks.catalogue", "--teach", str(store), str(sources), str(port)]
+    await asyncio.to_thread(subprocess.run, teaching, env=environment, check=True)
+    size = store.stat().st_size
     print(f"  the store is {size / 1e6:,.0f} MB, {size / sources:,.0f} bytes per source", flush=True)
-    for name, environment in ways.items():
-        cost, answers = await measured(folder, server, given.budget, given.seconds, given.web, sources, environment)
-        rows[name].append((sources, cost))
-        print(
-            f"  {name or 'run'}: first request after {cost.first_s:.1f} s ({cost.start_cpu_s:.1f} CPU s), memory "
-            f"{cost.first_mb:.0f} MB then, {cost.rest_mb:.0f} at rest, at most {cost.highest_mb:.0f}; "
-            f"{cost.rest_share:.2%} of a processor at {given.budget} ({cost.requests} requests in {given.seconds:g} s)",
-            flush=True,
-        )
-        for page, times in answers.items():
-            print(f"    {page:<20}{np.median(times):>8.0f} ms{np.percentile(times, 95):>8.0f} ms p95", flush=True)
+    cost, answers = await measured(folder, server, given.budget, given.seconds, given.web, sources, environment)
+    print(
+        f"  first request after {cost.first_s:.1f} s ({cost.start_cpu_s:.1f} CPU s), memory "
+        f"{cost.first_mb:.0f} MB then, {cost.rest_mb:.0f} at rest, at most {cost.highest_mb:.0f}; "
+        f"{cost.rest_share:.2%} of a processor at {given.budget} ({cost.requests} requests in {given.seconds:g} s)",
+        flush=True,
+    )
+    for page, times in answers.items():
+        print(f"    {page:<20}{np.median(times):>8.0f} ms{np.percentile(times, 95):>8.0f} ms p95", flush=True)
+    return cost
 
 
 def classes(sources: int, per_host: int) -> None:
@@ -338,7 +336,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where stores are made; by default the temporary folder")
     parser.add_argument("--classes", action="store_true", help="which objects hold the memory")
     parser.add_argument("--quick", action="store_true", help="two small sizes, and a short rest")
+    parser.add_argument("--teach", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.teach:
+        teach(Path(given.teach[0]), int(given.teach[1]), int(given.teach[2]))
+        return
     if given.quick:
         given.sizes, given.seconds = [2e3, 2e4], 10.0
     sizes = [round(size) for size in given.sizes]

@@ -259,6 +259,13 @@ class TestCatalogue:
         assert [each.id for each in store.every_source()] == [1, 3, 4, 5]
         assert [*store.every_source()] == store.sources()
 
+    def test_lines_come_with_their_progress(self, store: Store) -> None:
+        filled(store, 3)
+        store.commit(Batch(progress=[Progress(source=2, etag="x", listing=b"12345678")]))
+        found = sorted(store.with_progress([3, 2, 77]), key=lambda both: both[0].id)
+        assert [line for line, _ in found] == store.sources(ids=[2, 3])
+        assert [repr(each) for _, each in found] == [repr(each) for each in store.progress([2, 3])]
+
     def test_revisions_tell_what_changed_since(self, store: Store) -> None:
         assert store.revision() == 0
         filled(store)

@@ -40,6 +40,7 @@ from recrawl.policies.demand_survey import Survey
 from recrawl.policies.source_columns import ALONE
 from recrawl.policies.stored_state import Memory
 from recrawl.store.records import Hold, Progress, Source, VisitUpdate
+from recrawl.store.source_terms import EffectiveOptions
 
 AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
@@ -84,6 +85,8 @@ class Decider:
         self._sites: dict[str, int] = {}
         """The policy's numbers of sites whose sources were found there: they share what one newcomer is owed."""
 
+        self._hashed: tuple[EffectiveOptions | None, int] = (None, 0)
+
     def __len__(self) -> int:
         """How many sources the catalogue has."""
         return len(self.roster)
@@ -101,10 +104,14 @@ class Decider:
         self.roster.expect(count)
         terms, sitemaps, requested = [], list[int](), list[int]()
         for some in batched(sources, AT_A_TIME):
-            numbers = [self._add(source) for source in some]
+            numbers = self.roster.add_all(some)
+            self.hosts.add_all([source.url for source in some], [source.added for source in some])
+            asked = [(number, source) for number, source in zip(numbers, some, strict=True) if source.wanted > 0.0]
+            for number, source in asked:
+                self.schedules.request(number, source.wanted)
             terms.append(self._terms(numbers, some))
             sitemaps += [number for number, source in zip(numbers, some, strict=True) if source.kind == "sitemap"]
-            requested += [number for number, source in zip(numbers, some, strict=True) if source.wanted > 0.0]
+            requested += [number for number, _ in asked]
         self.policy.start(self.roster.end, now, groups=self.hosts.groups_from(0), labels=self.roster.labels)
         if shared is not None:
             self.memory.load_shared(shared)
@@ -177,15 +184,17 @@ class Decider:
             self._change_host(number, source, now, stored=stored)
             return
         self.holds.recheck(number, now)
-        told = not self.roster.says_the_same(number, self._said(source))
+        told = not self.roster.says_the_same(number, self._said(source, source.terms(self.rules.defaults)))
         if told:
             self._configure([number], [source])
         if (told or active != (source.state == "active")) and number not in self.roster.in_flight:
             self.holds.tell([number])
 
-    def _said(self, source: Source) -> int:
+    def _said(self, source: Source, options: EffectiveOptions) -> int:
         """Stands for what the policy is told of it."""
-        return hash((self.rules.defaults.terms(source), source.cost, source.wanted))
+        if options is not self._hashed[0]:  # mostly the same as of the one before
+            self._hashed = options, hash(options)
+        return hash((self._hashed[1], source.cost, source.wanted))
 
     def _change_host(self, number: int, source: Source, now: float, *, stored: bool) -> None:
         """A source moved to another host: the policy gets it anew, with all that was learned."""
@@ -210,7 +219,7 @@ class Decider:
         options = [source.terms(self.rules.defaults) for source in sources]
         max_age = []
         for number, source, said in zip(numbers, sources, options, strict=True):
-            self.roster.says_the_same(number, hash((said, source.cost, source.wanted)))
+            self.roster.says_the_same(number, self._said(source, said))
             self.schedules.put(number, said)
             # With a fixed interval a source goes before all others once that is over, and is held until then.
             usual = said.interval or said.own_max_age or math.nan
@@ -266,11 +275,11 @@ class Decider:
             return []
         numbers = chosen.tolist()
         try:
-            lines, progresses = self.roster.sources(numbers), self.roster.progresses(numbers)
+            lines = self.roster.lines(numbers)
         except StoreError:
             self.policy.release(chosen)
             raise
-        read = list(zip(numbers, lines, progresses, strict=True))
+        read = [(number, line, progress) for number, (line, progress) in zip(numbers, lines, strict=True)]
         if gone := [(number, line) for number, line, _ in read if line.state == "retired"]:
             self._put_aside(gone)
             read = [each for each in read if each[1].state != "retired"]

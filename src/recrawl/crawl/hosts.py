@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -54,12 +54,23 @@ class Hosts:
         if self.shared:
             key = self.slots.key_of(url)
             group = self._groups.find(key)
-            if group is None:
-                group = self._new(key)
-            self._group_of.append(group)
-            self._latest[group] = max(self._latest[group], added)
-            self._inhabited += not self._sources[group]
-            self._sources[group] += 1
+            self._put(self._new(key) if group is None else group, added)
+
+    def add_all(self, urls: Sequence[str], added: Sequence[float]) -> None:
+        """Of the sources with the next numbers."""
+        before, group = "", -1
+        for url, moment in zip(urls, added, strict=True) if self.shared else ():
+            key = self.slots.key_of(url)
+            if key != before:  # sources that came together are often on one host
+                found = self._groups.find(key)
+                before, group = key, self._new(key) if found is None else found
+            self._put(group, moment)
+
+    def _put(self, group: int, added: float) -> None:
+        self._group_of.append(group)
+        self._latest[group] = max(self._latest[group], added)
+        self._inhabited += not self._sources[group]
+        self._sources[group] += 1
 
     def _new(self, key: str) -> int:
         group = len(self._keys)

@@ -9,6 +9,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable
 
+import numpy as np
+
+from recrawl.records import IntArray
+
 FEWEST = 64
 EMPTY, LEFT = -1, -2
 
@@ -50,6 +54,20 @@ class NumberIndex:
         self._used += before == EMPTY
         self._size += before < 0
         self._places[place] = number
+
+    def put_all(self, numbers: IntArray, hashes: IntArray) -> None:
+        """Several at once, which stand for different things, none of them here; `hashes` are those of their keys."""
+        self.reserve(len(numbers))
+        table, mask, step = np.frombuffer(self._places, np.int32), len(self._places) - 1, 0
+        left, places = numbers.astype(np.int32), hashes & mask
+        while len(left):
+            free = table[places] == EMPTY
+            table[places[free]] = left[free]  # of several that want one place, the last has it
+            homeless = table[places] != left
+            step += 1
+            left, places = left[homeless], (places[homeless] + step) & mask
+        self._used += len(numbers)
+        self._size += len(numbers)
 
     def remove(self, number: int) -> None:
         """It is here no more; nothing happens if it was not."""

@@ -29,7 +29,8 @@ class OwnerSchedules:
 
     def put(self, number: int, options: EffectiveOptions) -> None:
         """From now on this is asked of a source."""
-        self._drop_options(number)
+        if self._intervals or self._hours:
+            self._drop_options(number)
         if options.interval is not None:
             self._intervals[number] = options.interval
         if options.active_hours:

@@ -100,6 +100,10 @@ class Records(Protocol):
         """Of these sources."""
         ...
 
+    def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
+        """Both, of those of these that are there, in any order."""
+        ...
+
 
 class Unstored(Generic[R]):
     """Records that the store does not have yet, by the store's id of their source."""
@@ -186,6 +190,27 @@ class Roster:
             self._progress.put(source.id, Progress(source=source.id), self._turn)
         return number
 
+    def add_all(self, sources: Sequence[Source]) -> range:
+        """Add several of which none is here, nor any other of their addresses; their numbers."""
+        first = len(self._ids)
+        numbers = range(first, first + len(sources))
+        self._ids.extend([source.id for source in sources])
+        self._last.extend([math.nan] * len(sources))
+        self._held.extend([0.0] * len(sources))
+        self._added.extend([source.added for source in sources])
+        self._terms.extend([0] * len(sources))
+        self._marks.extend([HERE | KNOWN | (ACTIVE if source.state == "active" else 0) for source in sources])
+        self.labels.extend([source.url for source in sources])
+        places = np.array(numbers)
+        self._by_id.put_all(places, np.array([hash(source.id) for source in sources]))
+        self._by_url.put_all(places, np.array([hash(source.url) for source in sources]))
+        self._costs.update((n, source.cost) for n, source in zip(numbers, sources, strict=True) if source.cost != 1.0)
+        if self._store is None:
+            for source in sources:
+                self._lines.put(source.id, source, self._turn)
+                self._progress.put(source.id, Progress(source=source.id), self._turn)
+        return numbers
+
     def remove(self, number: int) -> None:
         """One is no longer in the catalogue; all of it is forgotten once no visit to it is under way."""
         self._by_id.remove(number)
@@ -257,7 +282,7 @@ class Roster:
         return [
             self._lines.get(id, id=id, url=self.url(number))
             if id in self._lines
-            else found.get(id) or Source(id=id, url=self.url(number), state="retired")
+            else found.get(id) or self._gone(number)
             for id, number in zip(ids, numbers, strict=True)
         ]
 
@@ -275,6 +300,24 @@ class Roster:
     def has_unstored_progress(self, number: int) -> bool:
         """Whether crawling it has led to something that the store does not have yet."""
         return self._ids[number] in self._progress
+
+    def lines(self, numbers: Sequence[int]) -> list[tuple[Source, Progress]]:
+        """Both of some, read together."""
+        ids = [self._ids[number] for number in numbers]
+        asked = [id for id in ids if id not in self._lines or id not in self._progress]
+        if self._store is None or not asked:
+            return list(zip(self.sources(numbers), self.progresses(numbers), strict=True))
+        found = {source.id: (source, progress) for source, progress in self._store.with_progress(asked)}
+        read = []
+        for id, number in zip(ids, numbers, strict=True):
+            line, progress = found.get(id) or (self._gone(number), Progress(source=id))
+            line = self._lines.get(id, id=id, url=self.url(number)) if id in self._lines else line
+            read.append((line, self._progress.get(id, source=id) if id in self._progress else progress))
+        return read
+
+    def _gone(self, number: int) -> Source:
+        """What is left of one that the store does not have any more."""
+        return Source(id=self._ids[number], url=self.url(number), state="retired")
 
     def _read(
         self, ids: list[int], kept: Unstored[Any], read: Callable[[Records, list[int]], dict[int, R]]

@@ -83,8 +83,8 @@ class CatalogueBeliefs(Columns):
     columns: ClassVar[Mapping[str, Column]] = {
         "kind": Column(np.int8, UNKNOWN),
         "place": Column(np.int32, 0),
-        "half_life": Column(np.float64, np.nan),
-        "weight": Column(np.float64, 1.0),
+        "half_life": Column(np.float64, np.nan, alike=True),
+        "weight": Column(np.float64, 1.0, alike=True),
     }
     kind: npt.NDArray[np.int8]
     place: npt.NDArray[np.int32]

@@ -19,12 +19,22 @@ LEAST_ROOM, GROWTH = 64, 1.25
 
 
 class Column(NamedTuple):
-    """One column: its type, what a new row holds, how many numbers a row has, and whether `pack` keeps it."""
+    """One column of one number per row, or of `width`.
+
+    Parameters
+        fill: what a new row holds
+        kept: whether `pack` keeps it
+        stored: the type it has there, if that is another
+        alike: hardly any row differs from the others, as a rule: takes no room while all hold the fill, may only be
+            written by `put`, and is nothing for compiled code
+    """
 
     dtype: Any
     fill: Any = 0
     width: int = 0
     kept: bool = True
+    stored: Any = None
+    alike: bool = False
 
 
 class Columns:
@@ -38,7 +48,7 @@ class Columns:
         self.size = 0
         self.room = 0
         for name, column in self.columns.items():
-            setattr(self, name, _empty(column, 0))
+            setattr(self, name, _empty(column, 0, alike=column.alike))
         self.grow(size)
 
     def __len__(self) -> int:
@@ -50,8 +60,10 @@ class Columns:
         if needed > self.room:
             wanted = max(needed if self.size == 0 else int(GROWTH * self.room), needed, LEAST_ROOM)
             for name, column in self.columns.items():
-                longer = _empty(column, wanted)
-                longer[: self.size] = getattr(self, name)[: self.size]
+                before = getattr(self, name)
+                longer = _empty(column, wanted, alike=_is_alike(before))
+                if longer.flags.writeable:
+                    longer[: self.size] = before[: self.size]
                 setattr(self, name, longer)
             self.room = wanted
         self.size = needed
@@ -59,14 +71,23 @@ class Columns:
     def clear(self, rows: IntArray) -> None:
         """Make rows new again, for other sources."""
         for name, column in self.columns.items():
-            getattr(self, name)[rows] = column.fill
+            self.put(name, rows, column.fill)
+
+    def put(self, name: str, rows: IntArray, values: npt.ArrayLike) -> None:
+        """Write a column, which begins to take room when the first row is to differ."""
+        present, fill = getattr(self, name), self.columns[name].fill
+        if _is_alike(present):
+            if np.array_equal(values, np.broadcast_to(fill, np.shape(values)), equal_nan=True):
+                return
+            setattr(self, name, present := np.array(present))
+        present[rows] = values
 
     @property
     def layout(self) -> np.dtype[Any]:
         """How a packed row is laid out."""
         return np.dtype(
             [
-                (name, column.dtype, (column.width,) if column.width else ())
+                (name, column.stored or column.dtype, (column.width,) if column.width else ())
                 for name, column in self.columns.items()
                 if column.kept
             ]
@@ -83,10 +104,17 @@ class Columns:
     def unpack(self, ids: IntArray, packed: npt.NDArray[Any]) -> None:
         """Write rows packed before."""
         for name in packed.dtype.names or ():
-            getattr(self, name)[ids] = packed[name]
+            self.put(name, ids, packed[name])
 
 
-def _empty(column: Column, size: int) -> npt.NDArray[Any]:
+def _is_alike(rows: npt.NDArray[Any]) -> bool:
+    """Whether all rows hold the same, in one place."""
+    return not rows.flags.writeable
+
+
+def _empty(column: Column, size: int, *, alike: bool) -> npt.NDArray[Any]:
+    if alike:
+        return np.broadcast_to(np.array(column.fill, column.dtype), size)
     if column.fill == 0:  # takes no memory before it is written to
         return np.zeros((size, column.width) if column.width else size, column.dtype)
     return np.full((size, column.width) if column.width else size, column.fill, column.dtype)

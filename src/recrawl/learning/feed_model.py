@@ -93,7 +93,7 @@ class FeedModel(Parts):
     def agree(self, rows: IntArray, fading: FloatArray, weight: FloatArray) -> None:
         """The decay of interest in some feeds, and what they are worth per cost."""
         self.rhythms.decay[rows] = 0.0 if self.discovery else fading * DAY
-        self.rhythms.weight[rows] = weight
+        self.rhythms.put("weight", rows, weight)
         self._empty(rows)
 
     def looked_at(self, rows: IntArray, last: FloatArray) -> None:
@@ -169,7 +169,7 @@ class FeedModel(Parts):
             if ages.size:
                 refitted |= self.interest.appraise(i, ages, float(np.sum(amount)), 0.0)
         rows = np.arange(len(self)) if refitted else visits.ids
-        self.rhythms.appeal[rows] = self.interest.estimate(rows)[0]
+        self.rhythms.put("appeal", rows, self.interest.estimate(rows)[0])
         return refitted
 
     def _bring_in_line(self, rows: IntArray) -> None:

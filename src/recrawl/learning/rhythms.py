@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from recrawl.learning.columns import Column, Columns
 from recrawl.records import BoolArray, FloatArray, IntArray
 
 Counts = npt.NDArray[np.float32]
+Items = npt.NDArray[np.uint16]
+MOST_ITEMS = np.iinfo(np.uint16).max
+"""In a slot; when there are more, only the proportions of all slots are kept."""
 
 OWN_ITEMS_BY_HOUR, OWN_ITEMS_BY_WEEKDAY = 20.0, 50.0
 """Pseudo-items for which the pooled profile counts in a feed's own."""
@@ -68,7 +71,7 @@ def pool(counts: FloatArray, expected: FloatArray, out: FloatArray) -> None:
 @njit(cache=True)
 def own_profiles(
     rows: IntArray,
-    counts: Counts,
+    counts: Items,
     known_from: FloatArray,
     until: FloatArray,
     pooled: FloatArray,
@@ -117,12 +120,15 @@ def fill_exposures(
 
 @njit(cache=True)
 def count_items(
-    times: FloatArray, rate: float, slot_time: FloatArray, own: Counts, counts: FloatArray, expected: FloatArray
+    times: FloatArray, rate: float, slot_time: FloatArray, own: Items, counts: FloatArray, expected: FloatArray
 ) -> None:
     """Count items by slot for the feed and for all, and what all were expected to publish there."""
     for time in times:
         slot = slot_of(time, len(counts))
-        own[slot] += 1.0
+        if own[slot] == MOST_ITEMS:
+            for s in range(len(own)):
+                own[s] //= 2
+        own[slot] += 1
         counts[slot] += 1.0
     for s in range(len(counts)):
         expected[s] += rate * slot_time[s]
@@ -133,8 +139,8 @@ class RhythmRecord(NamedTuple):
 
     seen: BoolArray
     known_from: FloatArray
-    own_hours: Counts
-    own_weekdays: Counts
+    own_hours: Items
+    own_weekdays: Items
     hours: Counts
     weekdays: Counts
 
@@ -150,14 +156,14 @@ class FeedRhythms(Columns):
         "seen": Column(np.bool_, False),
         "known_from": Column(np.float64, np.nan),
         "until": Column(np.float64, 0.0),
-        "own_hours": Column(np.float32, 0.0, HOURS),
-        "own_weekdays": Column(np.float32, 0.0, WEEK),
+        "own_hours": Column(np.uint16, 0, HOURS, stored=np.float32),
+        "own_weekdays": Column(np.uint16, 0, WEEK, stored=np.float32),
         "hours": Column(np.float32, 1.0, HOURS, kept=False),
         "weekdays": Column(np.float32, 1.0, WEEK, kept=False),
         "rate": Column(np.float32, 0.0, kept=False),
-        "appeal": Column(np.float32, 1.0, kept=False),
+        "appeal": Column(np.float32, 1.0, kept=False, alike=True),
         "decay": Column(np.float64, 1.0, kept=False),
-        "weight": Column(np.float64, 1.0, kept=False),
+        "weight": Column(np.float64, 1.0, kept=False, alike=True),
         "at": Column(np.float64, 0.0, kept=False),
         "exposure": Column(np.float64, 0.0, kept=False),
         "worth": Column(np.float64, 0.0, kept=False),
@@ -165,8 +171,8 @@ class FeedRhythms(Columns):
     seen: BoolArray
     known_from: FloatArray
     until: FloatArray
-    own_hours: Counts
-    own_weekdays: Counts
+    own_hours: Items
+    own_weekdays: Items
     hours: Counts
     weekdays: Counts
     rate: Counts
@@ -180,6 +186,15 @@ class FeedRhythms(Columns):
     def since_visit(self) -> SinceVisit:
         """What has come since the last visits, for compiled code."""
         return SinceVisit(self.until, self.at, self.exposure, self.worth)
+
+    def unpack(self, ids: IntArray, packed: npt.NDArray[Any]) -> None:
+        """Write rows packed before, perhaps with larger counts than are kept now."""
+        counts = ("own_hours", "own_weekdays")
+        if any(packed[name].max(initial=0.0) > MOST_ITEMS for name in counts):
+            packed = packed.copy()
+            for name in counts:
+                packed[name] /= np.maximum(packed[name].max(axis=1, keepdims=True) / MOST_ITEMS, 1.0)
+        super().unpack(ids, packed)
 
     def record(self) -> RhythmRecord:
         """What listings are counted in, for compiled code."""

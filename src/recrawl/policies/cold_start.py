@@ -78,10 +78,15 @@ class ColdStart:
         if end == first:
             return
         self._admitted = end
+        self._dearest = max(self._dearest, float(kept.cost[first:end].max(initial=0.0)))
+        if len(self._queue) == 0:  # it need not begin with those that are no newcomers
+            first += _length_of_truth(kept.visited[first:end])
+            self._begin(first, now)
+        if first == end:
+            return
         ids = np.arange(first, end)
         merit, new, cost, kin = self._merit(ids), ~kept.visited[ids], kept.cost[ids], kept.kin[ids]
-        kept.turn[ids[new]] = self._turns(merit[new], kin[new])
-        self._dearest = max(self._dearest, float(cost.max(initial=0.0)))
+        kept.put("turn", ids[new], self._turns(merit[new], kin[new]))
         self._queue.add(ranked(merit, kept.turn[ids]), 1.0, cost, group=kept.groups_of(ids))
         self._waiting.update(kin.tolist())
         self.leave(ids[~new], now)
@@ -144,7 +149,7 @@ class ColdStart:
 
     def hasten(self, ids: IntArray) -> None:
         """Look at these newcomers before their equals."""
-        self._kept.turn[ids] = SOONER
+        self._kept.put("turn", ids, SOONER)
         self.configure(ids)
 
     # -- when they may be chosen
@@ -194,6 +199,11 @@ class ColdStart:
     def pay(self, spent: float) -> None:
         """They spent so much of their share."""
         self.credit = max(self.credit - spent, 0.0)
+
+
+def _length_of_truth(values: BoolArray) -> int:
+    """How many are true before the first that is not."""
+    return len(values) if values.all() else int(np.argmin(values))
 
 
 def ranked(merit: FloatArray, turn: FloatArray) -> FloatArray:

@@ -66,7 +66,7 @@ class LearnedSources(RankedPolicy):
         self.learned.enter(count, labels)
         self.ranking.awake.grow(count)
         if cost is not None:
-            self.learned.weight[ids] = 1.0 / cost
+            self.learned.put("weight", ids, 1.0 / cost)
         return ids
 
     def configure(
@@ -100,16 +100,16 @@ class LearnedSources(RankedPolicy):
         ]
         if kin is not None:
             fresh = self.newcomers.strangers(chosen)
-            kept.kin[chosen[fresh]] = np.broadcast_to(np.asarray(kin, np.int64), chosen.shape)[fresh]
+            kept.put("kin", chosen[fresh], np.broadcast_to(np.asarray(kin, np.int64), chosen.shape)[fresh])
         if importance is not None:
-            kept.importance[chosen] = importance
+            kept.put("importance", chosen, importance)
         if half_life is not None:
-            self.learned.half_life[chosen] = half_life
+            self.learned.put("half_life", chosen, half_life)
         if max_age is not None:
-            kept.max_age[chosen] = max_age
+            kept.put("max_age", chosen, max_age)
         if cost is not None:
             kept.set_cost(chosen, cost)
-        self.learned.weight[chosen] = kept.importance[chosen] / kept.cost[chosen]
+        self.learned.put("weight", chosen, kept.importance[chosen] / kept.cost[chosen])
         self.learned.wait(chosen, *waits)
         self.learned.agree(chosen)
         inside = chosen[~self.newcomers.strangers(chosen) & ~kept.removed[chosen]]
@@ -139,7 +139,7 @@ class LearnedSources(RankedPolicy):
         if len(seen):
             everybody = self._learn(useful)
             self.newcomers.leave(seen[~kept.visited[seen] & ~kept.removed[seen]], self.now)
-            kept.last[seen] = kept.since[seen] = visits.now
+            kept.since[seen] = visits.now
             kept.visited[seen] = True
             self._read_lists(useful)
             if everybody:
@@ -172,7 +172,7 @@ class LearnedSources(RankedPolicy):
                 pages, lastmod = entry
                 here = ~kept.removed[pages] & (pages != target)
                 pages, lastmod = pages[here], lastmod[here]
-                last = np.where(kept.visited[pages], kept.last[pages], -np.inf)
+                last = np.where(kept.visited[pages], kept.since[pages], -np.inf)
                 touched = self.learned.told().read(target, visits.now, pages, lastmod, last)
                 self._heard(touched, touched)
                 if self.lists_come_last:
@@ -189,7 +189,7 @@ class LearnedSources(RankedPolicy):
         ids, place = np.unique(ids[here], return_inverse=True)
         latest = np.full(len(ids), -np.inf)
         np.maximum.at(latest, place, at[here])
-        last = np.where(kept.visited[ids], kept.last[ids], -np.inf)
+        last = np.where(kept.visited[ids], kept.since[ids], -np.inf)
         self._heard(self.learned.told().push(ids, now, latest, last), ids)
 
     def are_lists(self, ids: npt.ArrayLike) -> BoolArray:

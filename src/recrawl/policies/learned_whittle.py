@@ -268,8 +268,9 @@ class LearnedWhittle(LearnedSources):
         waited = ~(self.newcomers.strangers(mine) | kept.visited[mine] | kept.removed[mine])
         self.newcomers.leave(mine[waited], self.now)
         kept.visited[mine] = True
-        kept.last[mine] = kept.since[mine] = when[crawled]
-        self._admit()
+        kept.since[mine] = when[crawled]
+        if not self.newcomers.strangers(chosen).all():  # else they are taken in with all that will be known of them
+            self._admit()
         used = belief_rows.unpack(self.learned, chosen, rows, np.where(crawled, when, self.now))
         self.learned.know(mine, when[crawled])
         self._land(mine)

@@ -22,21 +22,20 @@ class SourceColumns(Columns):
     """One row per source, and until when each group is held."""
 
     columns: ClassVar[Mapping[str, Column]] = {
-        "last": Column(np.float64, -np.inf),
         "since": Column(np.float64, 0.0),
         "held_until": Column(np.float64, -np.inf),
-        "importance": Column(np.float64, 1.0),
-        "cost": Column(np.float64, 1.0),
-        "max_age": Column(np.float64, np.nan),
+        "importance": Column(np.float64, 1.0, alike=True),
+        "cost": Column(np.float64, 1.0, alike=True),
+        "max_age": Column(np.float64, np.nan, alike=True),
         "visited": Column(np.bool_, False),
         "away": Column(np.bool_, False),
         "removed": Column(np.bool_, False),
         "group": Column(np.int64, 0),
-        "kin": Column(np.int64, ALONE),
-        "turn": Column(np.float64, 0.0),
+        "kin": Column(np.int64, ALONE, alike=True),
+        "turn": Column(np.float64, 0.0, alike=True),
     }
-    last: FloatArray
     since: FloatArray
+    """The last visit, or since when a source is known."""
     held_until: FloatArray
     importance: FloatArray
     cost: FloatArray
@@ -67,16 +66,21 @@ class SourceColumns(Columns):
             self.group[ids] = groups
             self._room_for_groups(groups)
         if cost is not None:
-            self.cost[ids] = cost
+            self.put("cost", ids, cost)
         self.cheapest = min(self.cheapest, float(self.cost[ids].min(initial=math.inf)))
         self.total_cost += float(self.cost[ids].sum())
         return ids
+
+    @property
+    def last(self) -> FloatArray:
+        """When each was last visited; −inf for never."""
+        return np.where(self.visited, self.since, -np.inf)
 
     def set_cost(self, ids: IntArray, cost: FloatArray) -> None:
         """What crawls of some sources cost."""
         here = np.unique(ids[~self.removed[ids]])
         self.total_cost -= float(self.cost[here].sum())
-        self.cost[ids] = cost
+        self.put("cost", ids, cost)
         self.total_cost += float(self.cost[here].sum())
         self.cheapest = min(self.cheapest, float(self.cost[ids].min(initial=math.inf)))
 

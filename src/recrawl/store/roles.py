@@ -56,6 +56,10 @@ class Catalogue(Protocol):
         """Those that match, by id unless another order is given."""
         ...
 
+    def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
+        """Those of these that are there, each with what crawling it has led to, in any order."""
+        ...
+
     def every_source(self) -> Iterator[Source]:
         """All, by id, a few thousand read at a time."""
         ...

@@ -23,6 +23,7 @@ LARGEST = 2**63 - 1
 PAGE = 5000
 """Rows read at a time."""
 _NAN = float("nan")
+_ENCODER = msgspec.msgpack.Encoder()
 
 
 def names(record: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -151,12 +152,23 @@ def mended(value: T) -> T:
         text = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return cast("T", text)
     if isinstance(value, msgspec.Struct):
+        if _is_sound(value):
+            return value
         return cast("T", type(value)(**{name: mended(getattr(value, name)) for name in names(type(value))}))
     if isinstance(value, dict):
         return cast("T", {mended(key): mended(each) for key, each in value.items()})
     if isinstance(value, list | tuple):
         return cast("T", type(value)(mended(each) for each in value))
     return value
+
+
+def _is_sound(record: msgspec.Struct) -> bool:
+    """Whether all text of a record is text: tried, because that is ten times as fast as looking."""
+    try:
+        _ENCODER.encode(record)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def fitting(ids: Iterable[int]) -> list[int]:

@@ -34,7 +34,19 @@ from recrawl.store.records import (
     Totals,
     Version,
 )
-from recrawl.store.rows import LARGEST, PAGE, Row, columns, crawl_of, fitting, pages, progress_of, record_of, source_of
+from recrawl.store.rows import (
+    LARGEST,
+    PAGE,
+    Row,
+    columns,
+    crawl_of,
+    fitting,
+    names,
+    pages,
+    progress_of,
+    record_of,
+    source_of,
+)
 
 SOURCE_ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "failures")
 RANKED = 2000
@@ -50,6 +62,10 @@ KINDS: dict[ItemKind, str] = {"item": "items.kind = 'item'", "change": "items.ki
 FEW_SOURCES, FEW_ITEMS = 200, 2000
 """So many are gathered one by one; of more, the latest items are walked."""
 READ_NOTE = "SELECT text FROM notes WHERE name = $1"
+
+
+_WIDTH = len(names(Source))
+"""Columns of a line of the catalogue."""
 
 
 class SourceQuery(msgspec.Struct, kw_only=True):
@@ -163,6 +179,13 @@ class SqlCatalogue(SqlRole):
         while rows := self._fetch(selected, last):
             yield from map(source_of, rows)
             last = rows[-1][0]
+
+    def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
+        """Those of these that are there, each with what crawling it has led to, in any order."""
+        lines = f"{columns(Source, 'sources')}, {columns(Progress, 'progress')}"
+        joined = "sources JOIN progress ON progress.source = sources.id"
+        rows = self._fetch(f"SELECT {lines} FROM {joined} WHERE {self._among('sources.id')}", list(ids))
+        return [(source_of(row[:_WIDTH]), progress_of(row[_WIDTH:])) for row in rows]
 
     def removed(self, since_revision: int) -> list[int]:
         """Ids of the sources removed after a revision."""

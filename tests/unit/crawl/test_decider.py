@@ -160,7 +160,7 @@ def test_visits_teach_as_of_when_they_were_made(decider: Decider) -> None:
     visits = [answered(intent, NOW + at) for intent, at in zip(intents, (900.0, 5.0, 5.01), strict=True)]
     updates = decider.learn_from(visits, NOW + 3600.0)
     for visit, update in zip(visits, updates, strict=True):
-        assert decider.policy.kept.last[visit.intent.number] == pytest.approx(update.progress.last, abs=0.05)
+        assert decider.policy.kept.since[visit.intent.number] == pytest.approx(update.progress.last, abs=0.05)
 
 
 def test_a_visit_that_was_made_at_no_time_is_refused(decider: Decider) -> None:

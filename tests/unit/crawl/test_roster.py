@@ -142,6 +142,10 @@ class Kept:
         self.asked.append([*ids])
         return [self.lines[id] for id in ids if id in self.lines]
 
+    def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
+        found = {line.id: line for line in self.sources(ids=ids)}
+        return [(found[each.source], each) for each in self.progress(ids) if each.source in found]
+
     def progress(self, ids: Sequence[int]) -> list[Progress]:
         return [self.past.get(id, Progress(source=id)) for id in ids]
 
@@ -158,7 +162,8 @@ def over_a_store(count: int = 2) -> tuple[Roster, Kept]:
 def test_what_the_store_has_is_read_there_several_at_once() -> None:
     roster, store = over_a_store()
     assert [line.title for line in roster.sources([1, 0])] == ["The 2th", "The 1th"]
-    assert store.asked == [[2, 1]]
+    assert [(line.id, progress.source) for line, progress in roster.lines([1, 0])] == [(2, 2), (1, 1)]
+    assert store.asked == [[2, 1], [2, 1]]
 
 
 def test_what_it_does_not_have_yet_is_kept_until_it_does() -> None:
@@ -170,9 +175,10 @@ def test_what_it_does_not_have_yet_is_kept_until_it_does() -> None:
     roster.put_progress(0, Progress(source=1, etag="newer"))
     roster.stored([1], written)
     assert (roster.progress(0).etag, roster.source(0).title) == ("newer", "The 1th")
+    assert [(line.title, progress.etag) for line, progress in roster.lines([0])] == [("The 1th", "newer")]
     roster.stored([1], roster.turn)
     assert roster.progress(0).etag == ""
-    assert store.asked == [[1]]
+    assert store.asked == [[1], [1]]
 
 
 def test_what_is_gone_from_the_store_is_as_good_as_retired() -> None:

@@ -155,6 +155,11 @@ class Slice(PostgresRoles):
         kept = self._buckets.show({row[0]: row[-1] for row in rows}, epochs)
         return [source_of(row) for row in rows if row[0] in kept]
 
+    def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
+        """Those of these that are in the buckets seen."""
+        seen = {source.id for source in self.sources(ids=ids)}
+        return [each for each in super().with_progress(ids) if each[0].id in seen]
+
     def every_source(self) -> Iterator[Source]:
         """Those of the buckets seen."""
         return iter(self.sources())

@@ -11,7 +11,7 @@ import msgspec
 
 from recrawl.errors import StoreError
 from recrawl.store.records import Added, Source
-from recrawl.store.rows import columns, mended, names, source_of, source_row
+from recrawl.store.rows import columns, mended, names, pages, source_of, source_row
 from recrawl.store.sql import SourceQuery, SqlCatalogue, numbered
 from recrawl.store.sqlite.database import numbers
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
@@ -49,6 +49,7 @@ DELETE FROM crawls WHERE id IN (
 )
 """
 _DUE = _ORDERS["due"]
+_NUMBERS = "SELECT url, id FROM sources WHERE url IN (SELECT value FROM json_each($1))"
 _SHORTEST_INDEXED = 3
 """Letters from which on a text is looked for in the index."""
 _FEW = 2000
@@ -65,8 +66,7 @@ class SqliteCatalogue(SqliteRole, SqlCatalogue):
 
     def numbers(self, urls: Sequence[str]) -> dict[str, int]:
         """The ids of those that are there, by exact URL."""
-        statement = "SELECT url, id FROM sources WHERE url IN (SELECT value FROM json_each($1))"
-        return {row[0]: row[1] for row in self._fetch(statement, json.dumps(mended(list(urls))))}
+        return {row[0]: row[1] for row in self._fetch(_NUMBERS, json.dumps(mended(list(urls))))}
 
     def _sources(self, query: SourceQuery) -> list[Source]:
         column, text = _ORDERS[query.order.removeprefix("-")], mended(query.text)
@@ -165,18 +165,32 @@ def add(connection: sqlite3.Connection, sources: Sequence[Source]) -> list[Added
     if not sources:
         return []
     number = next_revision(connection)
-    added = [_added(connection, source, number) for source in sources]
+    added = [each for page in pages(sources) for each in _added(connection, page, number)]
     connection.executemany("INSERT INTO progress (source) VALUES (?)", [(each.id,) for each in added if each.new])
     tags = [(tag, each.id) for source, each in zip(sources, added, strict=True) if each.new for tag in source.tags]
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
     return added
 
 
-def _added(connection: sqlite3.Connection, source: Source, number: int) -> Added:
-    cursor = connection.execute(_INSERT, source_row(source, number))
-    if cursor.rowcount:
-        return Added(int(cursor.lastrowid or 0), True)
-    return Added(connection.execute("SELECT id FROM sources WHERE url = ?", (source.url,)).fetchone()[0], False)
+def _added(connection: sqlite3.Connection, sources: Sequence[Source], number: int) -> list[Added]:
+    ids = _numbers(connection, sources)
+    new = {source.url: source for source in reversed(sources) if source.url not in ids}
+    if new:
+        # Of the same address given twice, the first counts; in the order in which they were given.
+        fresh = [source for source in sources if new.get(source.url) is source]
+        connection.executemany(_INSERT, [source_row(source, number) for source in fresh])
+        ids |= _numbers(connection, fresh)
+    return [Added(ids[source.url], new.pop(source.url, None) is not None) for source in sources]
+
+
+def _numbers(connection: sqlite3.Connection, sources: Sequence[Source]) -> dict[str, int]:
+    """The ids of those that are there, by URL; in lists, SQLite ends a text at its first NUL."""
+    urls = [source.url for source in sources]
+    ids = dict(connection.execute(_NUMBERS, (json.dumps([url for url in urls if "\0" not in url]),)).fetchall())
+    for url in urls:
+        if "\0" in url:
+            ids |= dict(connection.execute("SELECT url, id FROM sources WHERE url = ?", (url,)).fetchall())
+    return ids
 
 
 def _replace(connection: sqlite3.Connection, source: Source, revision: int) -> None:
