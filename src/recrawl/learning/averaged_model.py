@@ -18,7 +18,7 @@ class Terms(Columns):
 
     columns: ClassVar[Mapping[str, Column]] = {
         "fading": Column(np.float64, 1.0, kept=False),
-        "weight": Column(np.float64, 1.0, kept=False),
+        "weight": Column(np.float64, 1.0, kept=False, alike=True),
     }
     fading: FloatArray
     weight: FloatArray
@@ -39,7 +39,8 @@ class AveragedModel(Parts):
 
     def agree(self, rows: IntArray, fading: FloatArray, weight: FloatArray) -> None:
         """The decay of interest in some sources, and what they are worth per cost."""
-        self.terms.fading[rows], self.terms.weight[rows] = fading, weight
+        self.terms.fading[rows] = fading
+        self.terms.put("weight", rows, weight)
         self.condense(rows)
 
     def worth(self, rows: IntArray) -> FloatArray:

@@ -145,7 +145,7 @@ class ChangeBeliefs(Columns):
             "visits": Column(np.int32, 0),
             "evidence": Column(np.float32, 0.0, len(self.rates)),
             "tilt": Column(np.float32, 0.0),
-            "fastest": Column(np.float64, self.rates[-1]),
+            "fastest": Column(np.float64, self.rates[-1], alike=True),
             "folder": Column(np.int32, 0, kept=False),
             "counted": Column(np.bool_, True, kept=False),
         }

@@ -248,7 +248,7 @@ class PageModel(AveragedModel):
             mine = rows[fastest == each]
             if not _same(each, rates[-1]):
                 changes.evidence[mine] = regridded(changes.evidence[mine], (self.told_by[0], each), rates)
-        changes.fastest[rows] = rates[-1]
+        changes.put("fastest", rows, rates[-1])
 
     def recompute(self) -> None:
         """Bring everything in line with rows and common laws, after either was loaded."""

@@ -19,7 +19,9 @@ class MeanWorth(Columns):
     the variance between them: where every change of a page is worth the same, one is enough to know it.
     """
 
-    columns: ClassVar[Mapping[str, Column]] = {name: Column(np.float64, 0.0) for name in ("count", "total", "square")}
+    columns: ClassVar[Mapping[str, Column]] = {
+        name: Column(np.float64, 0.0, alike=True) for name in ("count", "total", "square")
+    }
     count: FloatArray
     total: FloatArray
     square: FloatArray
@@ -37,9 +39,9 @@ class MeanWorth(Columns):
 
     def learn(self, ids: IntArray, amount: FloatArray) -> None:
         """One amount per id."""
-        self.count[ids] += 1.0
-        self.total[ids] += amount
-        self.square[ids] += amount**2
+        self.put("count", ids, self.count[ids] + 1.0)
+        self.put("total", ids, self.total[ids] + amount)
+        self.put("square", ids, self.square[ids] + amount**2)
         self.best = max(self.best, float(self.mean(ids).max()))
         if self.refits.due(len(ids), self.size):
             self.refit()

@@ -45,6 +45,17 @@ def test_clicks_from_before_the_record_began_are_left_out() -> None:
     assert not readers.heard
 
 
+def test_what_was_found_before_anybody_clicked_is_what_the_pace_leads_to_expect() -> None:
+    random, readers, size = np.random.default_rng(3), Readership(1, 6 * HOUR), 4000
+    expecting, until = Readership(2, 6 * HOUR), START + 200 * HOUR
+    born = np.sort(random.uniform(START, until, size))
+    readers.find(np.zeros(1, np.int64), np.array([0, size]), born, np.zeros(1), until)
+    expecting.expect(np.array([START, np.nan]), np.array([until, until]), np.full(2, size / (200 * HOUR)))
+    np.testing.assert_allclose(expecting.mass[0], readers.mass[0], rtol=0.2)
+    assert np.isnan(expecting.begun[1])
+    assert (expecting.mass[1] == 0.0).all()
+
+
 @pytest.mark.parametrize("half_life", [6.0, 6 * HOUR])
 def test_interest_and_decay_are_found_whatever_the_unit_of_time(half_life: float) -> None:
     random, size = np.random.default_rng(5), 20

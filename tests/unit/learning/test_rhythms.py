@@ -7,7 +7,7 @@ import pytest
 
 from recrawl.learning.feed_model import FeedModel
 from recrawl.learning.model import Setting
-from recrawl.learning.rhythms import own_profiles, pool, watched
+from recrawl.learning.rhythms import MOST_ITEMS, FeedRhythms, count_items, own_profiles, pool, watched
 from recrawl.records import FloatArray, Visits
 
 DAY = 86400.0
@@ -113,3 +113,16 @@ def test_a_listing_that_is_all_new_and_dense_has_dropped_items() -> None:
     times = np.arange(NOW - 86400.0, NOW + 10 * 86400.0, step)
     believed = watch([times], 10.0, 1.0).arrivals.mean(np.array([0]))
     assert believed[0] == pytest.approx(200.0, rel=0.2)
+
+
+def test_when_a_slot_is_full_the_proportions_of_all_slots_are_kept() -> None:
+    own, counts, expected = np.zeros(24, np.uint16), np.zeros(24), np.zeros(24)
+    own[:2] = MOST_ITEMS, 1000
+    count_items(np.array([0.0, 1 / 24]), 1.0, np.ones(24), own, counts, expected)
+    assert own[:3].tolist() == [MOST_ITEMS // 2 + 1, 501, 0]
+    rhythms = FeedRhythms(2)
+    packed = rhythms.pack(np.arange(2))
+    packed["own_hours"][1, :2] = 4.0 * MOST_ITEMS, 4000.0
+    packed["own_hours"][0, 0] = 7.0
+    rhythms.unpack(np.arange(2), packed)
+    assert rhythms.own_hours[:2, :2].tolist() == [[7, 0], [MOST_ITEMS, 1000]]
