@@ -29,6 +29,7 @@ def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: 
     PAPER is the key of a paper, such as tcns2018, or "all".
     """
     from recrawl.cli.console import console, progress_shown, show_table
+    from recrawl.errors import require
     from recrawl.papers import registry
     from recrawl.papers.claims import brief_claims
     from recrawl.papers.reproduction import write
@@ -37,6 +38,8 @@ def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: 
 
     papers = registry.chosen(paper)
     out = out or (OUT if paper == registry.EVERYTHING else OUT / paper)
+    for module, feature in (("matplotlib", "drawing the figures"), ("jinja2", "writing the report")):
+        require(module, feature, "lab")  # before work of minutes, not after it
     recordings = registry.read_recordings(papers, data) if data is not None else None
     prepare(out, others=[other for other in registry.PAPERS if other not in papers])
     options = f"{' --quick' if quick else ''}{' --data DIR' if data is not None else ''} --seed {seed}"

@@ -132,13 +132,13 @@ def results_table(results: Iterable[Result], caption: str = "", digits: int = 3)
     """Results as a table for a report."""
     columns = [
         Column("quantity"),
+        Column("verdict"),  # beside the quantity, where a phone shows it
         Column("published"),
         Column("measured", digits),
         Column("95 % interval", digits),
-        Column("verdict"),
         Column("note", detail=True),
     ]
-    rows = [(r.id, r.published, r.measured, r.ci95, r.badge, r.note) for r in results]
+    rows = [(r.id, r.badge, r.published, r.measured, r.ci95, r.note) for r in results]
     return Table(columns, rows, caption)
 
 

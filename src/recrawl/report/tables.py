@@ -80,9 +80,11 @@ def _is_number(cell: Cell) -> bool:
 def number(value: float, digits: int | None) -> str:
     """A number to so many decimals, thousands set off; None for as short as it is exact, up to six figures.
 
-    >>> number(1234567.891, 1), number(260.3, None), number(-0.5, 1)
-    ('1,234,567.9', '260.3', '−0.5')
+    >>> number(1234567.891, 1), number(260.3, None), number(-0.5, 1), number(-0.0001, 2)
+    ('1,234,567.9', '260.3', '−0.5', '0.00')
     """
+    if digits is not None and round(value, digits) == 0:
+        value = 0.0  # and not −0
     shape = f",.{digits}f" if digits is not None else "," if isinstance(value, int) else "g"
     return format(value, shape).replace("-", "−")
 

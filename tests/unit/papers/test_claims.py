@@ -40,7 +40,7 @@ def test_each_verdict_has_a_badge_of_its_own_word_and_tone():
 def test_a_fitted_number_is_never_shown_or_counted_as_reproduced():
     fitted, plain = compare("a", 1.0, "1", fitted=True), compare("b", 1.0, "1")
     assert fitted.verdict == plain.verdict == "reproduced"
-    badges = [row[4] for row in results_table([fitted, plain]).rows]
+    badges = [row[1] for row in results_table([fitted, plain]).rows]
     assert badges == [Badge("fitted", "fitted"), Badge("reproduced", "good")]
     assert [badge.text for badge in stats([fitted, plain])] == ["1 reproduced", "1 fitted"]
 

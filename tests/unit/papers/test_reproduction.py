@@ -1,4 +1,5 @@
 import errno
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,33 @@ def test_what_is_finished_is_kept_when_a_later_paper_fails(
     said = " ".join(capsys.readouterr().err.split())
     assert "only tcns2018, allerton2019 finished: out/papers/report.html" in said
     assert "the disk is full" in said
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "jinja2"])
+def test_an_extra_that_is_missing_is_said_before_any_work(
+    module: str, reproducing: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(registry, "reproduce", lambda *_: pytest.fail("work was begun"))
+    assert cli.run(["reproduce", "tcns2018", "--out", "here"]) == 2
+    assert "recrawl[lab]" in capsys.readouterr().err
+    assert not (reproducing / "here").exists()
+
+
+def test_ctrl_c_keeps_what_is_finished_and_is_one_line(
+    reproducing: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def until_the_second(paper: str, *_: object) -> Reproduction:
+        if paper == list(registry.PAPERS)[1]:
+            raise KeyboardInterrupt
+        return found(paper)
+
+    monkeypatch.setattr(registry, "reproduce", until_the_second)
+    assert cli.run(["reproduce", "all"]) == 130
+    said = capsys.readouterr().err
+    assert "only tcns2018 finished" in said
+    assert said.rstrip().endswith("recrawl: interrupted")
+    assert papers_in(reproducing / "out" / "papers") == ["tcns2018"]
 
 
 def test_two_papers_into_one_folder_are_refused_before_any_work(

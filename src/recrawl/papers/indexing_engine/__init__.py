@@ -132,8 +132,9 @@ def _result(name: str, percent: FloatArray, note: str) -> Result:
 
 def _late_results(found: Measured) -> list[Result]:
     place = _at(found.delays, SHOWN_DELAY)
-    note = f"% more captured by knowing of a delay of {SHOWN_DELAY:g} median half-lives; half-lives of this spread σ."
-    return [_result(f"delay/spread-{spread}", curve[:, place], note) for spread, curve in found.late.items()]
+    note = f"% more captured by knowing of a delay of {SHOWN_DELAY:g} median half-lives; half-lives of this spread σ"
+    ends = {name: ", delays exponential of that mean." if name == EXPONENTIAL else "." for name in found.late}
+    return [_result(f"delay/spread-{name}", curve[:, place], note + ends[name]) for name, curve in found.late.items()]
 
 
 def _batch_results(found: Measured) -> list[Result]:

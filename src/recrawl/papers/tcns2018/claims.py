@@ -59,7 +59,8 @@ def _index(found: Numbers) -> list[Claim]:
             "tcns2018/claim/intractable",
             "Dynamic programming of the exact problem becomes intractable even for a moderate number of sources.",
             "abstract, §I",
-            f"Table I takes {AGES}⁴ = {AGES**4:,} states and is solved exactly; ten sources would take {AGES**10:.1e}.",
+            f"Table I takes {AGES}⁴ = {AGES**4:,} states and is solved exactly; ten sources would take "
+            f"{AGES**10 / 1e9:.0f} billion.",
             "tcns2018/deterministic-m2/optimal",
             holds=True,
         ),

@@ -136,7 +136,7 @@ def _of_copies(lost: dict[int, tuple[float, float]]) -> list[Result]:
 
 def _section(sources: Sources, alone: list[list[Alone]], lost: dict[int, tuple[float, float]]) -> Section:
     text = (
-        "The lemmas in numbers. Each source alone is solved by value iteration that knows nothing of the index: it "
+        "Each source alone is solved by value iteration that knows nothing of the index: it "
         "waits below one threshold, which rises with the price, and Theorem 1 at that threshold is the price. Where a "
         "threshold stays at u the price is so low that every slot is worth a crawl."
     )

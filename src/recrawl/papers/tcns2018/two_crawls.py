@@ -75,7 +75,7 @@ def _section(found: dict[str, SimulationResult]) -> Section:
         pictures.evolution("tcns2018-figure-4-ceiled", "Figure 4. M = 2", found["whittle-ceiled"], "Poisson, ceiled"),
     ]
     columns = [Column("index"), Column("reward per slot", 2), Column("95 % interval", 2)]
-    columns += [Column(f"source {i + 1}, % of slots", 1) for i in range(4)]
+    columns += [Column(f"source {i + 1}, %", 1) for i in range(4)]
     rows = [
         (label, found[name].mean_reward, found[name].ci95, *(100.0 * found[name].crawl_share).tolist())
         for name, label in LABELS.items()
