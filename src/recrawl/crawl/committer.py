@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec import structs
 
 from recrawl.clock import Clock
 from recrawl.crawl import page_changes
@@ -27,7 +28,8 @@ from recrawl.store.roles import Catalogue, Items
 CROWDED, PIECE = 2000, 500
 """A visit that lists so many items or sitemaps is committed apart, its items in pieces of so many, as are the schedules
 of sources that lists name."""
-
+LONGER, QUICK, ENOUGH = 4, 5, 128
+"""Visits are collected up to so many times longer while so many end in that time, or until there are so many."""
 
 Begin = Callable[[Coroutine[None, None, None]], asyncio.Task[None]]
 """Starts a task that the end of the run waits for."""
@@ -89,8 +91,7 @@ class Committer:
         """Commit what is finished, until closed and nothing is left."""
         while not (self._closing and not self._finished):
             await self._news.wait()
-            if not self._closing:
-                await asyncio.sleep(self._batch_s)
+            await self._gather()
             self._news.clear()
             visits, self._finished = self._finished, []
             usual = [visit for visit in visits if not _is_crowded(visit)]
@@ -99,6 +100,15 @@ class Committer:
             for visit in visits:
                 if _is_crowded(visit):
                     self._begin(self._commit_crowded(visit))
+
+    async def _gather(self) -> None:
+        """Wait for others to finish: a transaction costs as much as ten visits in it."""
+        for _ in range(LONGER):
+            before = len(self._finished)
+            if not self._closing:
+                await asyncio.sleep(self._batch_s)
+            if self._closing or not before + QUICK <= len(self._finished) < ENOUGH:
+                return
 
     async def _commit(self, visits: list[Visit]) -> None:
         known = await self._store_writer.persist(lambda store: look_up(store, visits))
@@ -168,14 +178,14 @@ def look_up(store: SourcesAndItems, visits: list[Visit]) -> list[Visit]:
 
 
 def _looked_up(store: SourcesAndItems, visit: Visit, unseen: set[int]) -> Visit:
-    visit = replace(visit, unseen=unseen, taken=_moves_onto_another(store, visit))
+    visit = structs.replace(visit, unseen=unseen, taken=_moves_onto_another(store, visit))
     findings, before = visit.findings, visit.intent.progress
     if findings is not None and findings.kind == "page":
         return page_changes.looked_up(store, visit, findings)
     if findings is None or before.last is None:
         return visit
     if renamed := items.renamed_since(findings.items, visit.keys, unseen):
-        visit = replace(visit, unseen=unseen - _known_by_former_keys(store, visit, renamed))
+        visit = structs.replace(visit, unseen=unseen - _known_by_former_keys(store, visit, renamed))
     if findings.kind == "feed" and before.listing and items.may_be_renamed(visit.keys, visit.unseen):
         return _known_by_links(store, visit, findings.items, before.last)
     return visit
@@ -206,7 +216,7 @@ def _known_by_links(store: Items, visit: Visit, listed: tuple[FoundItem, ...], l
     (unseen,) = store.unseen([(visit.intent.source.id, keys)])
     met = items.known_links(listed, links)
     new = {key for key, known in zip(keys, met, strict=True) if not known}
-    return replace(visit, keys=keys, unseen=unseen & new, renamed=True)
+    return structs.replace(visit, keys=keys, unseen=unseen & new, renamed=True)
 
 
 def _stored(store: Items, visit: Visit) -> list[Item]:

@@ -303,7 +303,8 @@ class Decider:
         for (number, source, known), merit in zip(read, index, strict=True):
             host, progress = self.hosts.key(number), self._for_visit(number, source, known)
             options, alone = source.terms(self.rules.defaults), self.hosts.has_one_source(number)
-            intents.append(Intent(number, source, progress, host, merit, price, options, alone))
+            in_full = progress is not known
+            intents.append(Intent(number, source, progress, host, merit, price, options, alone, in_full))
         self.hosts.begin_visits(numbers, now)
         return intents
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import structs
 
 from recrawl.crawl.met_conditions import met
 from recrawl.crawl.reading import restless
@@ -86,7 +88,7 @@ def looked_up(store: Items, visit: Visit, findings: Findings) -> Visit:
         return visit
     first = history.told is None
     after = history.followed_by(findings.number, visit.at, told=first or judged(visit, findings).changed)
-    return visit if after == history else replace(visit, numbers=packed_history(after))
+    return visit if after == history else structs.replace(visit, numbers=packed_history(after))
 
 
 def compared_with_kept(store: Items, visit: Visit, findings: Findings, history: History = NO_HISTORY) -> Visit:
@@ -96,7 +98,7 @@ def compared_with_kept(store: Items, visit: Visit, findings: Findings, history: 
         return visit
     kept = next(iter(store.versions(visit.intent.source.id, limit=1)), None)
     if visit.intent.options.when:
-        visit = replace(visit, met=met(visit.intent.options.when, kept.text if kept else "", findings, history))
+        visit = structs.replace(visit, met=met(visit.intent.options.when, kept.text if kept else "", findings, history))
     return _differing(store, visit, findings, kept, related)
 
 
@@ -108,7 +110,7 @@ def _differing(store: Items, visit: Visit, findings: Findings, kept: Version | N
     told: Literal["", "same", "changed"] = ""
     if related == "another rule" and kept is not None and has_the_view_of(before, findings.digest):
         told = _told_by(kept, visit, findings, diff)
-    return replace(visit, kept_text=told, diff=diff)
+    return structs.replace(visit, kept_text=told, diff=diff)
 
 
 def _can_be_learned(kept: Version, findings: Findings) -> bool:
@@ -134,7 +136,7 @@ def _learned_from(store: Items, kept: Version, visit: Visit, findings: Findings)
     quiet = bool(learned.old or learned.new) and all(new[number] in there for number in findings.kept)
     noise = visit.intent.counts.ignore_noise
     quiet = quiet and says_the_same(rest[0], kept.at, rest[1], visit.at, noise)
-    return replace(
+    return structs.replace(
         visit,
         kept_text="restless" if quiet else "",
         diff=difference(kept.text, findings.text, noise=Noise(learned.old, learned.new)),

@@ -62,7 +62,7 @@ from recrawl.policies.contract import Pooling
 from recrawl.store.records import Keep
 from recrawl.store.roles import Store
 
-LAUNCH_S = 0.004
+LAUNCH_S = 0.01
 """Least time between two rounds of choosing: rounds serve many visits at once."""
 IDLE_S = 0.5
 """Longest time without looking whether a host has become free."""

@@ -52,7 +52,7 @@ def _outcome(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         return failed(visit, rules, "failed", fetched.error or "no answer", status)
     if status == GONE:
         return gone(visit)
-    if status == NOT_MODIFIED and visit.intent.progress.last is not None:
+    if visit.same or (status == NOT_MODIFIED and visit.intent.progress.last is not None):
         return _unchanged(visit, rules)
     if not 200 <= status < 300:
         return failed(visit, rules, "failed", f"HTTP status {status}", status)
@@ -170,7 +170,7 @@ def change_of(source: Source, version: Version) -> Item:
 
 
 def _unchanged(visit: Visit, rules: CrawlRules) -> VisitOutcome:
-    """304: nothing new since the last visit, for a few bytes."""
+    """A 304, or the very document that was read last: nothing new since the last visit."""
     before, source = visit.intent.progress, visit.intent.source
     progress = _answered(visit)
     if source.note.startswith(FAILING):

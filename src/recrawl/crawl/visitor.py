@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
+from msgspec import structs
 
 from recrawl.clock import Clock
 from recrawl.config import HintSwitches
 from recrawl.crawl.fetching.answer_limits import MemoryBudget, MemoryShare
 from recrawl.crawl.fetching.fetcher import Fetcher, FetchResult
 from recrawl.crawl.fetching.transport import usable_validator
+from recrawl.crawl.read_before import ReadBefore, mark_of, may_stand
 from recrawl.crawl.reading.digests import is_by
 from recrawl.crawl.reading.findings import FoundItem, UnreadableError
 from recrawl.crawl.reading.page_selection import WhatCounts
@@ -50,6 +52,7 @@ class Visitor:
         self._memory_budget = MemoryBudget()
         self._alone = asyncio.Semaphore(1)
         self._left: list[Intent] = []
+        self._read_before = ReadBefore()
         self._log = structlog.get_logger("recrawl")
 
     async def visit(self, intent: Intent) -> Visit:
@@ -62,6 +65,8 @@ class Visitor:
 
     def stored(self, visit: Visit) -> None:
         """What it found is in the store."""
+        if visit.findings is not None:
+            self._read_before.note(visit.intent.number, visit.mark)
         if visit.alone:
             self._alone.release()
 
@@ -85,9 +90,9 @@ class Visitor:
         response = fetched.response
         visit = Visit(intent, self._clock.now(), fetched, size=0 if response is None else len(response.body))
         if response is not None and not fetched.refused and 200 <= response.status < 300:
-            visit = await (self._read_alone(visit) if memory.size else self._read(visit))
+            visit = await self._read_if_new(visit, memory)
         if response is not None and response.body:
-            fetched.response = replace(response, body=b"")  # it has been read: its size is enough
+            fetched.response = structs.replace(response, body=b"")  # it has been read: its size is enough
         return visit
 
     async def _fetch(self, intent: Intent, memory: MemoryShare) -> FetchResult:
@@ -109,11 +114,23 @@ class Visitor:
                 response=None, final_url=source.url, requests=1, error=f"internal error: {message_of(error)}"
             )
 
+    async def _read_if_new(self, visit: Visit, memory: MemoryShare) -> Visit:
+        """Unless it is the very document that was read last."""
+        intent, response = visit.intent, visit.fetched.response
+        assert response is not None
+        mark = mark_of(intent, visit.fetched.final_url, response.headers, response.body)
+        if self._read_before.is_same(intent, mark):
+            return structs.replace(visit, same=True)
+        visit = await (self._read_alone(visit) if memory.size else self._read(visit))
+        if visit.findings is None or not may_stand(intent, visit.findings):
+            return visit
+        return structs.replace(visit, mark=mark)
+
     async def _read_alone(self, visit: Visit) -> Visit:
         """What a large document holds may be many times its size: one at a time, from here until it is stored."""
         await self._alone.acquire()
         try:
-            return await self._read(replace(visit, alone=True))
+            return await self._read(structs.replace(visit, alone=True))
         except BaseException:
             self._alone.release()
             raise
@@ -134,12 +151,12 @@ class Visitor:
         )
         try:
             findings = await self._readers.read(document)
-            return replace(visit, findings=findings, keys=await _keys(findings.items))
+            return structs.replace(visit, findings=findings, keys=await _keys(findings.items))
         except UnreadableError as error:
-            return replace(visit, error=str(error))
+            return structs.replace(visit, error=str(error))
         except Exception as error:
             self._log.error("a document could not be read", source=source.id, **fault(error))
-            return replace(visit, error=f"internal error: {message_of(error)}")
+            return structs.replace(visit, error=f"internal error: {message_of(error)}")
 
 
 async def _keys(items: tuple[FoundItem, ...]) -> list[int]:

@@ -55,8 +55,7 @@ class CrawlRules:
     log_s: float = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True):
     """A crawl that has been decided and paid for; its source is in flight until it is committed or given back.
 
     Parameters
@@ -65,6 +64,7 @@ class Intent:
         index, price: when it was chosen; NaN for a source never fetched
         options: what counts for the source
         alone: no other source shares its host
+        in_full: it is to be read even if it is as it was: it may name sources that were added since
     """
 
     number: int
@@ -75,6 +75,7 @@ class Intent:
     price: float
     options: EffectiveOptions
     alone: bool = False
+    in_full: bool = False
 
     @property
     def counts(self) -> WhatCounts:
@@ -104,8 +105,7 @@ class Intent:
         return self.options.importance * mean_remaining(gap, self.options.half_life_s) * self.options.visible_share(now)
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """An intent carried out; what is found out of it makes a new one.
 
     Parameters
@@ -123,6 +123,8 @@ class Visit:
         numbers: the history of the page's number now, as it is stored; None where it is as it was
         taken: the address it has moved to is another source's already
         size: of the document in bytes
+        mark: of a document that need not be read again while it stays the same; 0 for any other
+        same: it is the one that was read last
         alone: no other large document is read until this one is stored
     """
 
@@ -131,8 +133,8 @@ class Visit:
     fetched: FetchResult
     findings: Findings | None = None
     error: str = ""
-    keys: list[int] = field(default_factory=list)
-    unseen: set[int] = field(default_factory=set)
+    keys: list[int] = []
+    unseen: set[int] = set()
     renamed: bool = False
     diff: str = ""
     kept_text: Literal["", "same", "changed", "restless"] = ""
@@ -141,6 +143,8 @@ class Visit:
     numbers: bytes | None = None
     taken: bool = False
     size: int = 0
+    mark: int = 0
+    same: bool = False
     alone: bool = False
 
     def crawl(self, outcome: Outcome, **more: Any) -> Crawl:

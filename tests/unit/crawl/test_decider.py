@@ -181,7 +181,9 @@ def test_a_source_that_moves_onto_one_that_somebody_else_crawls_is_retired(decid
         decider.upsert([source(1)], NOW, [past(1, moved_to="https://b.example/2", moved_seen=1)])
         (intent,) = decider.choose(NOW + DELAY_S, 1.0)
         visit = answered(intent, NOW + DELAY_S)
-        visit = dataclasses.replace(visit, fetched=dataclasses.replace(visit.fetched, moved_to="https://b.example/2"))
+        visit = msgspec.structs.replace(
+            visit, fetched=dataclasses.replace(visit.fetched, moved_to="https://b.example/2")
+        )
         (visit,) = look_up(store, [visit])
     (update,) = decider.learn_from([visit], NOW + DELAY_S)
     assert update.source is not None

@@ -203,11 +203,11 @@ def test_after_a_hold_of_its_host_another_source_goes_first(status, failures, he
 
 def test_the_only_source_of_a_host_waits_no_longer_than_that_asked_for():
     failed = visit(status=429, host_held_until=NOW + 600.0)
-    failed = replace(failed, intent=replace(failed.intent, alone=True))
+    failed = msgspec.structs.replace(failed, intent=msgspec.structs.replace(failed.intent, alone=True))
     assert outcome_of(failed, RULES).hold_until == NOW + 600.0
-    failed = replace(failed, fetched=replace(failed.fetched, host_held_until=NOW + 1.0))
+    failed = msgspec.structs.replace(failed, fetched=replace(failed.fetched, host_held_until=NOW + 1.0))
     assert outcome_of(failed, RULES).hold_until == NOW + RULES.min_interval_s
-    failed = replace(failed, fetched=replace(failed.fetched, host_held_until=0.0))
+    failed = msgspec.structs.replace(failed, fetched=replace(failed.fetched, host_held_until=0.0))
     assert outcome_of(failed, RULES).hold_until >= NOW + 0.75 * RULES.backoff_s
 
 
@@ -410,7 +410,7 @@ def test_sitemaps_of_an_index_become_sources_on_their_parents_terms():
 
 def test_an_unreadable_document_is_a_failure_with_its_reason():
     made = visit(None, status=200)
-    made = replace(made, error="not XML")
+    made = msgspec.structs.replace(made, error="not XML")
     crawl = outcome_of(made, RULES).crawl
     assert (crawl.outcome, crawl.error) == ("failed", "not XML")
 

@@ -24,6 +24,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import uuid4
 
+from msgspec import structs
+
 from recrawl.clock import Clock
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.fetching.retry_after import retry_after
@@ -122,7 +124,7 @@ class BorrowedTurn:
             turn = await self._lent()
             if turn.refused:
                 raise NoTurnError(turn.refused, turn.wait_s)
-            response = await send(replace(request, lent_until=asked + turn.seconds))
+            response = await send(structs.replace(request, lent_until=asked + turn.seconds))
             wait = retry_after(response.status, response.headers, self._clock.now())
             report = TurnReport(response.status, wait, delay_s=self._delay_s)
             return response

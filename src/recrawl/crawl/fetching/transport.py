@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
 
 from recrawl.errors import RecrawlError
 
@@ -34,8 +35,7 @@ class TransportError(RecrawlError):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One GET or, with a form, one POST.
 
     Parameters
@@ -50,7 +50,7 @@ class Request:
     """
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     max_bytes: int = 10_000_000
     cut: bool = False
     memory: MemoryShare | None = None
@@ -58,8 +58,7 @@ class Request:
     form: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """One answer, its body decompressed.
 
     Parameters

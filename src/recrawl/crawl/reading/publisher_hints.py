@@ -51,9 +51,10 @@ def fresh_for_s(headers: Mapping[str, str], now: float) -> float | None:
     if found is not None:
         lifetime = float(found[1])
     else:
-        expires, sent = dates.parse(headers.get("expires")), dates.parse(headers.get("date"))
+        expires = dates.parse(headers.get("expires"))
         if expires is None:
             return None
+        sent = dates.parse(headers.get("date"))
         lifetime = expires - (now if sent is None else sent)
     age = whole_number(headers.get("age", "").partition(",")[0].strip(), 2**31) or 0
     return lifetime - age if lifetime > age else None
