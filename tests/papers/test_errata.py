@@ -32,6 +32,7 @@ KNOWN = (
     "allerton2019, §IV: the first step",
     "icc2021, §V",
     "icc2021, (4)",
+    "icc2021, appendix",
 )
 
 
