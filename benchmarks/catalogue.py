@@ -49,7 +49,7 @@ from recrawl.units import parse_rate
 POOL, CHUNK, DAY, DELAY_S = 5_000, 5_000, 86400.0, 1.0
 LISTED = 20
 """Items that a source listed at its last visit."""
-SETTLE_S = 20.0
+SETTLE_S = 30.0
 """After the first request, before it counts as at rest."""
 
 
@@ -102,15 +102,19 @@ def records(port: int) -> tuple[list[bytes], bytes]:
 
 
 def teach(path: Path, sources: int, port: int) -> None:
-    """Every source was visited thrice: it has a title, validators, what it listed, and the learner's record."""
+    """Every source was visited thrice: it has a title, validators, what it listed, and the learner's record.
+
+    The last visits are spread over two days: if all were of one age, they would all be wanted at once.
+    """
     rows, shared = records(port)
-    at, listing = time.time() - DAY, packed(range(1, LISTED + 1))
+    listing, random = packed(range(1, LISTED + 1)), Random(2)
     with SqliteStore(path) as store:
         for start in range(1, sources + 1, CHUNK):
             ids = range(start, min(start + CHUNK, sources + 1))
             lines = store.sources(ids=ids)
             updates = []
             for line in lines:
+                at = time.time() - 2.0 * DAY * random.random()
                 line.title, line.kind = f"What {line.url[-20:]} has to say", "feed"
                 progress = Progress(
                     source=line.id, last=at, visits=3, value=2.0, value_sd=0.5, rate=3e-5, rate_sd=0.0, due=at + DAY,

@@ -58,12 +58,12 @@ class Hosts:
 
     def add_all(self, urls: Sequence[str], added: Sequence[float]) -> None:
         """Of the sources with the next numbers."""
-        before, group = "", -1
+        before: str | None = None
         for url, moment in zip(urls, added, strict=True) if self.shared else ():
             key = self.slots.key_of(url)
             if key != before:  # sources that came together are often on one host
-                found = self._groups.find(key)
-                before, group = key, self._new(key) if found is None else found
+                before, found = key, self._groups.find(key)
+                group = self._new(key) if found is None else found
             self._put(group, moment)
 
     def _put(self, group: int, added: float) -> None:

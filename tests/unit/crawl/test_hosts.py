@@ -46,6 +46,15 @@ def test_sources_of_one_host_share_a_group() -> None:
     assert not hosts.moves(0, "https://a.example/other")
 
 
+def test_several_added_at_once_are_where_they_were_one_by_one() -> None:
+    urls = ["", "x", "https://a.example/1", "https://a.example/2", "https://b.example/", "https://a.example/3"]
+    one_by_one, _, _ = made(*urls)
+    hosts, _, _ = made()
+    hosts.add_all(urls, [0.0] * len(urls))
+    assert (list(hosts), len(hosts)) == (list(one_by_one), len(one_by_one))
+    assert hosts.groups_from(0).tolist() == one_by_one.groups_from(0).tolist()  # type: ignore[union-attr]
+
+
 def test_a_host_is_known_after_its_last_source_left() -> None:
     hosts, _, _ = made("https://a.example/1")
     hosts.remove(0)
