@@ -8,7 +8,7 @@ appear alike for every crawler. Four crawlers per world: deaf, and listening to 
 Printed, with 95 % intervals over worlds: the rank correlation of what is believed of readers with what they like, and
 how much more is captured in the second half than by the deaf crawler of the same world.
 
-    python -m benchmarks.searches [--worlds 8] [--hours 240] [--searches 30] [--quick]
+    python -m benchmarks.searches [--worlds 5] [--hours 240] [--searches 20] [--quick]
 """
 
 from __future__ import annotations
@@ -218,9 +218,9 @@ def shown(values: FloatArray, digits: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--worlds", type=int, default=8)
+    parser.add_argument("--worlds", type=int, default=5)
     parser.add_argument("--hours", type=int, default=240)
-    parser.add_argument("--searches", type=int, default=30, help="per hour")
+    parser.add_argument("--searches", type=int, default=20, help="per hour")
     parser.add_argument("--quick", action="store_true", help="three worlds of three days: too short to gain")
     given = parser.parse_args()
     worlds, hours = (3, 72) if given.quick else (given.worlds, given.hours)

@@ -27,9 +27,8 @@ def _table_rows(table: Table) -> list[tuple[list[dict[str, object]], list[str]]]
                 details += [text] if cell else []
                 continue
             tone = cell.tone if isinstance(cell, Badge) else None
-            cells.append(
-                {"text": text, "tone": tone, "shape": "number" if right else "wide" if column.wide else "text"}
-            )
+            shape = "verdict" if tone else "number" if right else "wide" if column.wide else "text"
+            cells.append({"text": text, "tone": tone, "shape": shape})
         out.append((cells, details))
     return out
 

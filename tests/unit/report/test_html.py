@@ -65,6 +65,13 @@ def test_details_stand_below_their_row_over_the_full_width():
     assert ">note<" not in html
 
 
+def test_a_badge_in_front_takes_no_more_room_than_it_needs():
+    """On a phone a first column of text is kept wide; a verdict is no such text."""
+    html = page(Table([Column("verdict"), Column("claim", wide=True)], [(Badge("holds", "good"), "It is so.")]))
+    assert '<td class="verdict"><span class="badge good">holds' in html
+    assert '<td class="wide">It is so.' in html
+
+
 def test_a_figure_is_written_as_png_and_svg_the_same_each_time(tmp_path):
     png, svg = drawn().save(tmp_path)
     first = svg.read_text(), png.read_bytes()
