@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from lxml import etree
 
+from recrawl.crawl.reading.diffs import without_noise
 from recrawl.web.formatting import http_link, plain, stamp
 from recrawl.web.views.latest import FoundLine, Latest
 
@@ -38,8 +39,9 @@ def _entry(root: Any, entry: FoundLine) -> None:
     _text(etree.SubElement(element, f"{{{NAMESPACE}}}author"), "name", plain(source.title) or source.url)
     if item.summary:
         _text(element, "summary", plain(item.summary, 1000))
-    if entry.diff and entry.diff != item.summary:
-        _text(element, "content", entry.diff)
+    diff = without_noise(entry.diff)
+    if diff and diff != item.summary:
+        _text(element, "content", diff)
 
 
 def _text(parent: Any, name: str, text: str) -> None:

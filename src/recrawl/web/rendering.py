@@ -16,6 +16,7 @@ from recrawl.errors import StoreError
 from recrawl.web import formatting
 from recrawl.web.charts.crawls import legend
 from recrawl.web.context import Context
+from recrawl.web.views.differences import difference
 
 TITLES = {
     400: "That cannot be asked",
@@ -77,6 +78,7 @@ def environment() -> Environment:
         told=told,
         visible_lines=_visible_lines,
         verdict=verdict,
+        difference=difference,
     )
     made.globals.update(version=__version__, crawl_legend=legend())
     return made

@@ -34,7 +34,7 @@ def test_pages_show_what_changed_among_the_items(filled: SqliteStore, visitor: V
     for path in ("/", "/items", "/items?order=found", "/items?q=quinces", "/items?kind=change", "/items?tag=fruit"):
         text = visitor.get(path).text
         assert ": changed</h3>" in text, path
-        assert "+Quinces &lt;b&gt;2.00&lt;/b&gt; &amp; more" in text, path
+        assert "<ins>Quinces &lt;b&gt;2.00&lt;/b&gt; &amp; more</ins>" in text, path
     assert ": changed</h3>" not in visitor.get("/items?kind=item&order=found").text
     assert "Price list" not in visitor.get("/items?kind=item&order=found").text
 
@@ -47,7 +47,7 @@ def test_a_change_whose_version_was_dropped_still_tells_what_was_new(filled: Sql
     shown = visitor.get("/items?q=2.00").text
     assert "Quinces" in shown
     assert "What changed" not in shown
-    assert "-Quinces" in visitor.get("/items?order=found&kind=change").text
+    assert "<del>Quinces" in visitor.get("/items?order=found&kind=change").text
 
 
 def entries(visitor: Visitor, path: str) -> list[Any]:

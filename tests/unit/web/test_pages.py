@@ -218,8 +218,8 @@ class TestOneSource:
 
     def test_a_page_shows_what_changed(self, filled: SqliteStore, visitor: Visitor) -> None:
         text = visitor.get("/sources/11").text
-        assert '<span class="plus">+Apples 3.70' in text
-        assert '<span class="minus">-Apples 3.60' in text
+        assert '<p class="changed">Apples <del>3.60</del><ins>3.70</ins>' in text
+        assert "<td>Apples <del>3.60</del></td><td>Apples <ins>3.70</ins></td>" in text
 
     def test_its_owner_says_more_of_it_and_takes_it_back(self, filled: SqliteStore, visitor: Visitor) -> None:
         form = {"importance": "3", "interval": "2h", "robots": "no", "ignore": "nav\r\n.ads, .more\r\n", "digest": ""}
