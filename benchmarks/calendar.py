@@ -6,7 +6,13 @@ Arrivals are lognormal over four decades, ages staggered as at steady state, and
 any size is in the same regime: about a third of it is worth crawling at the price. `swing` lets the budget move by
 ±50 %. Peers: the same choice by a guarded NumPy scan with argpartition and by the fused numba scan, and `heapq` with
 one timer per source at a fixed price, which is not exact and knows no price. 10⁸ sources need 12 GB and a few minutes:
-`--sizes 1e8`.
+`--sizes 1e8 --no-peers`.
+
+    python -m benchmarks.calendar [...] [--before TREE]
+
+With `--before`, a folder with an earlier version of the sources, the calendar is also measured with those, each in a
+process of its own. All times are processor time of the calling thread, so a busy machine does not count, except that
+it leaves less of the cache. At the end, how the time of a decision grows with the number of sources.
 """
 
 from __future__ import annotations
@@ -18,9 +24,14 @@ sys.path.pop(0)
 
 import argparse
 import heapq
+import json
+import math
+import os
 import resource
+import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +42,7 @@ from recrawl.scheduling.scan import scan
 
 # One source in this many time units on average: in units of 1/decay about 2.
 PERIOD = 20.0
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def ages(value: FloatArray, rate: FloatArray, price: float) -> FloatArray:
@@ -61,9 +73,9 @@ def catalogue(size: int, seed: int = 1) -> tuple[FloatArray, FloatArray, FloatAr
 def timed(call: Callable[[int], object], ticks: int) -> FloatArray:
     seconds = np.empty(ticks)
     for k in range(ticks):
-        start = time.perf_counter()
+        start = time.thread_time()
         call(k)
-        seconds[k] = time.perf_counter() - start
+        seconds[k] = time.thread_time() - start
     return seconds
 
 
@@ -71,24 +83,38 @@ def row(name: str, size: int, budget: float, seconds: FloatArray, extra: str = "
     per = seconds.sum() / (budget * len(seconds)) * 1e9
     p50, p99 = np.quantile(seconds, [0.5, 0.99]) * 1e3
     print(
-        f"{name:<18}{size:>12,}{budget:>9,.0f}{per:>14,.0f}{p50:>11.3f}{p99:>11.3f}{p99 / p50:>8.1f}  {extra}",
+        f"{name:<26}{size:>12,}{budget:>9,.0f}{per:>14,.0f}{p50:>11.3f}{p99:>11.3f}{p99 / p50:>8.1f}  {extra}",
         flush=True,
     )
 
 
-def calendar_rows(size: int, budget: int, ticks: int) -> None:
+def calendar_times(size: int, budget: int, ticks: int) -> tuple[dict[str, FloatArray], str]:
+    """Seconds of every tick, at an even budget and with a swinging one; and what else there is to say."""
     value, rate, last, _ = catalogue(size)
     tick = PERIOD * budget / size
-    start = time.perf_counter()
+    start = time.thread_time()
     calendar = Calendar(value, rate, last=last)
     calendar.choose(0.0, budget)
-    built = time.perf_counter() - start
+    built = time.thread_time() - start
     del value, rate, last
     timed(lambda k: calendar.choose((k + 1) * tick, budget), 50)
-    seconds = timed(lambda k: calendar.choose((k + 51) * tick, budget), ticks)
-    row("calendar", size, budget, seconds, f"{calendar.nbytes / size:.1f} B/source, built in {built:.2f} s")
+    even = timed(lambda k: calendar.choose((k + 51) * tick, budget), ticks)
     swing = timed(lambda k: calendar.choose((k + 51 + ticks) * tick, budget * (1 + 0.5 * np.sin(k / 20))), ticks)
-    row("calendar, swing", size, budget, swing)
+    return {
+        "calendar": even,
+        "calendar, swing": swing,
+    }, f"{calendar.nbytes / size:.1f} B/source, built in {built:.2f} s"
+
+
+def calendar_rows(name: str, tree: Path, size: int, budget: int, ticks: int) -> dict[str, float]:
+    """Measure the calendar of some tree in a process of its own; nanoseconds per decision of each row printed."""
+    command = [sys.executable, "-m", "benchmarks.calendar", "--child", str(size), str(budget), str(ticks)]
+    environment = os.environ | {"PYTHONPATH": str(tree / "src")}
+    run = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    found, extra = json.loads(run.stdout)
+    for way, seconds in found.items():
+        row(f"{way}{name}", size, budget, np.array(seconds), extra)
+    return {f"{way}{name}": float(np.mean(seconds)) / budget * 1e9 for way, seconds in found.items()}
 
 
 def numpy_scan(value: FloatArray, rate: FloatArray, last: FloatArray, now: float, budget: int) -> np.ndarray:
@@ -137,22 +163,38 @@ def main() -> None:
     parser.add_argument("--budgets", nargs="+", type=int, default=[1000, 10_000])
     parser.add_argument("--ticks", type=int, default=300)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--before", type=Path, metavar="TREE", help="also with the sources of this tree")
+    parser.add_argument("--child", nargs=3, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     value, rate, last, _ = catalogue(50_000)
     warm = Calendar(value, rate, last=last)
     for k in range(5):
         warm.choose(0.1 * k, 100)
+    if given.child:
+        times, extra = calendar_times(*given.child)
+        print(json.dumps([{way: seconds.tolist() for way, seconds in times.items()}, extra]))
+        return
+    trees = {"": ROOT} | ({", before": given.before} if given.before else {})
+    costs: dict[tuple[str, int], list[float]] = {}
     print(
-        f"{'':<18}{'sources':>12}{'budget':>9}{'ns/decision':>14}{'p50 ms':>11}{'p99 ms':>11}{'p99/50':>8}",
+        f"{'':<26}{'sources':>12}{'budget':>9}{'ns/decision':>14}{'p50 ms':>11}{'p99 ms':>11}{'p99/50':>8}",
         flush=True,
     )
     for size in given.sizes:
         for budget in given.budgets:
-            calendar_rows(size, budget, given.ticks)
+            for name, tree in trees.items():
+                for way, cost in calendar_rows(name, tree, size, budget, given.ticks).items():
+                    costs.setdefault((way, budget), []).append(cost)
             if not given.no_peers and size <= 10**7:
                 peer_rows(size, budget, given.ticks)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak memory of the whole run: {peak:.1f} GiB")
+    if len(given.sizes) > 1:
+        print("time per decision grows with the number of sources to the power of")
+        logs = [math.log(size) for size in given.sizes]
+        for (way, budget), cost in costs.items():
+            print(f"{way:<26}{'':>12}{budget:>9,}{float(np.polyfit(logs, np.log(cost), 1)[0]):>14.2f}")
+    used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    peak = max(used) / 2**20
+    print(f"peak memory of a process: {peak:.1f} GiB")
 
 
 if __name__ == "__main__":

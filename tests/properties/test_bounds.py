@@ -17,9 +17,7 @@ import numpy as np
 from recrawl.scheduling import capacity
 from recrawl.scheduling.calendar import Calendar
 
-capacity.chains_for = lambda chains, groups, more, honest=capacity.chains_for: honest(chains, groups, more)._replace(
-    ceilings=np.empty(0)
-)
+capacity.chains_for = lambda *counted, honest=capacity.chains_for: honest(*counted)._replace(ceilings=np.empty(0))
 Calendar(value=np.ones(10), rate=0.1)
 """
 

@@ -211,7 +211,8 @@ class Calendar:
         self._catalogue = capacity.catalogue_for(self._catalogue, end, self._grouped)
         self._write(first, end, flat)
         self._size = end
-        self._run(edits.admit, first, end, more=end - first)
+        never = int(np.count_nonzero(np.isneginf(flat["last"])))
+        self._run(edits.admit, first, end, more=end - first, enrolled=never)
         return np.arange(first, end)
 
     def _write(self, first: int, end: int, flat: dict[str, FloatArray]) -> None:
@@ -347,12 +348,12 @@ class Calendar:
 
     # -- room
 
-    def _run(self, compiled: Any, *arguments: Any, more: int = 0) -> Any:
+    def _run(self, compiled: Any, *arguments: Any, more: int = 0, enrolled: int = 0) -> Any:
         """Call a compiled function, with room for all it may write: the only way compiled code is reached.
 
-        `more` is how many sources or groups the call names.
+        `more` is how many sources or groups the call names, `enrolled` how many of them become newcomers.
         """
-        self._chains = capacity.chains_for(self._chains, len(self._hosts.until), more)
+        self._chains = capacity.chains_for(self._chains, len(self._hosts.until), more, enrolled)
         return compiled(self._catalogue, self._chains, self._wards, self._hosts, *arguments)
 
     def _grow_hosts(self, groups: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from recrawl.compiled_code import njit
 from recrawl.scheduling.chains import drain
 from recrawl.scheduling.compiled import inner
+from recrawl.scheduling.prefetch import prefetch
 from recrawl.scheduling.ranking import bring_first
 from recrawl.scheduling.state import (
     ARRIVALS,
@@ -28,7 +29,6 @@ from recrawl.scheduling.state import (
     STEEPNESS,
     TICK,
     TIMER,
-    VALUE,
     WAITING,
     WARD,
     WIDTH,
@@ -42,13 +42,13 @@ from recrawl.scheduling.state import (
 from recrawl.scheduling.timing_wheel import (
     CAUTION,
     arrive,
+    bed_of,
     due_at,
     go_to,
     group_of,
     index_now,
-    nap_or_stay,
+    put_to_bed,
     set_timer,
-    sleep_or_stay,
     slot_after,
     stay,
     tune,
@@ -57,6 +57,8 @@ from recrawl.scheduling.timing_wheel import (
 # A dim source that could not sleep is tried again every so many surveys.
 RETRY = 15
 SAMPLE = 1 << 17
+# So many sources ahead of the one looked at are asked for.
+AHEAD = 16
 # So many sources of one host awake at once make a crowd.
 CROWDED = 32
 # A ward with more than this many times the sources it wants awake has its mark raised by a sample.
@@ -118,15 +120,6 @@ def gathered(chains: Chains, wards: Wards, ward: int) -> tuple[Int64Array, int]:
 
 
 @inner
-def _warm(catalogue: SourceRecords, ids: Int64Array) -> float:
-    """Read all records once: independent loads overlap, so the survey itself finds them in the cache."""
-    total = 0.0
-    for source in ids:
-        total += catalogue.record[source, VALUE]
-    return total
-
-
-@inner
 def _look(
     catalogue: SourceRecords,
     chains: Chains,
@@ -140,8 +133,12 @@ def _look(
     index: Float64Array,
     late: Int64Array,
     due: Float64Array,
+    beds: Int64Array,
 ) -> tuple[int, int]:
-    """Send everybody in `ids` where they belong; how many were bright and how many overdue."""
+    """Send everybody in `ids` where they belong; how many were bright and how many overdue.
+
+    Those who go to sleep are gathered at the front of `ids`, their chains in `beds`.
+    """
     pool, mark, width = wards.knob[ward, POOL], wards.dial[ward, MARK], wards.dial[ward, WIDTH]
     sleepy = mark * CAUTION * math.exp(-wards.dial[ward, STEEPNESS] * width) if width > 0.0 else 0.0
     everyone = wards.knob[ward, ROSE] == 1
@@ -149,9 +146,11 @@ def _look(
     chains.ledger[TICK] += 1
     tick = chains.ledger[TICK]
     hosted = ward == 0 and len(catalogue.group) > 0
-    bright = overdue = 0
+    bright = overdue = asleep = 0
     for k in range(len(ids)):
-        source = ids[k]
+        source, later = ids[k], ids[min(k + AHEAD, len(ids) - 1)]
+        prefetch(catalogue.record, later)
+        prefetch(catalogue.place, later)
         if catalogue.place[source] != pool:
             continue
         if hosted and hosts.table[group_of(catalogue, source), WARD] > 0:
@@ -159,13 +158,15 @@ def _look(
             continue
         not_before = catalogue.record[source, NOT_BEFORE]
         if not_before > now:
-            nap_or_stay(catalogue, chains, wards, ward, source, now, not_before - now)
+            ids[asleep], beds[asleep] = source, slot_after(wards, ward, now, not_before - now)
+            asleep += 1
             continue
         merit = index_now(catalogue, source, now)
         deadline = due_at(catalogue, source)
         if deadline > now and not (merit >= mark and merit > 0.0):
             if (merit < sleepy or merit == 0.0) and (everyone or k >= stayed or (source + tick) & RETRY == 0):
-                sleep_or_stay(catalogue, chains, wards, ward, source, now, merit)
+                ids[asleep], beds[asleep] = source, bed_of(catalogue, wards, ward, source, now, merit)
+                asleep += 1
             else:
                 stay(catalogue, chains, wards, ward, source)
         elif hosted and hosts.until[group_of(catalogue, source)] > now:
@@ -176,6 +177,7 @@ def _look(
         else:
             found[bright], index[bright] = source, merit
             bright += 1
+    put_to_bed(catalogue, chains, wards, ward, ids, beds, asleep)
     return bright, overdue
 
 
@@ -199,9 +201,9 @@ def survey(
     if may_raise and len(ids) > OVERFULL * keep:
         raise_mark(catalogue, wards, ward, ids, keep, now)
     wards.knob[ward, LABOUR] += max(0, len(ids) - OVERFULL * keep) // 8
-    _warm(catalogue, ids[stayed:])
     room = len(ids) + len(wards.dial)
     found, index = np.empty(room, np.int64), np.empty(room, np.float64)
     late, due = np.empty(room, np.int64), np.empty(room, np.float64)
-    bright, overdue = _look(catalogue, chains, wards, hosts, ward, now, ids, stayed, found, index, late, due)
+    beds = np.empty(len(ids), np.int64)
+    bright, overdue = _look(catalogue, chains, wards, hosts, ward, now, ids, stayed, found, index, late, due, beds)
     return found, index, bright, late, due, overdue

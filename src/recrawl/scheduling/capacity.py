@@ -48,6 +48,8 @@ from recrawl.scheduling.timing_wheel import beds
 # A slot that is read may ring a timer, which reads a shelf: two chains at a time, each with a block that counts twice
 # until it is freed, and a first block that is part empty.
 WALKED = 2 * 2
+# Bytes that a processor takes from memory at once.
+LINE = 64
 
 
 def generous(needed: int, present: int) -> int:
@@ -70,10 +72,13 @@ def catalogue_for(catalogue: SourceRecords, size: int, grouped: bool) -> SourceR
     )
 
 
-def chains_for(chains: Chains, groups: int, more: int) -> Chains:
-    """Room for any one compiled call that names `more` sources or groups: in the blocks, and in the newcomers' heap."""
-    newcomers = int(chains.ledger[NEWCOMERS]) + more
-    entries = int(chains.ledger[ENTRIES]) + newcomers + groups
+def chains_for(chains: Chains, groups: int, more: int, enrolled: int) -> Chains:
+    """Room for any one compiled call that names `more` sources or groups: in the blocks, and in the newcomers' heap.
+
+    So many of them, `enrolled`, are sources never crawled that join the heap.
+    """
+    newcomers = int(chains.ledger[NEWCOMERS]) + enrolled
+    entries = int(chains.ledger[ENTRIES]) + int(chains.ledger[NEWCOMERS]) + more + groups
     blocks = -(-entries // MEMBERS) + len(chains.heads) + WALKED
     if newcomers > len(chains.newcomers):
         size = generous(newcomers, len(chains.newcomers))
@@ -117,8 +122,16 @@ def another_ward(chains: Chains, wards: Wards, slots: int, group: int) -> tuple[
 
 def extended(array: npt.NDArray[Any], size: int, fill: float | None = None) -> npt.NDArray[Any]:
     """A longer copy; what is added is `fill`, or whatever was in memory."""
-    longer = np.empty((size, *array.shape[1:]), array.dtype)
+    longer = _on_lines((size, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     if fill is not None:
         longer[len(array) :] = fill
     return longer
+
+
+def _on_lines(shape: tuple[int, ...], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """An array that starts where a line of the cache does, so that no record or block lies across two."""
+    size = math.prod(shape) * kind.itemsize
+    memory = np.empty(size + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + size].view(kind).reshape(shape)

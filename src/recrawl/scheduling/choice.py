@@ -50,12 +50,13 @@ from recrawl.scheduling.state import (
 from recrawl.scheduling.timing_wheel import (
     COARSE_SHARE,
     COARSENESS,
+    bed_of,
     cost_of,
     due_at,
     group_of,
     index_now,
     lower_mark,
-    sleep_or_stay,
+    put_to_bed,
     stay,
     turn,
 )
@@ -304,13 +305,23 @@ def _likely(catalogue: SourceRecords, wards: Wards, newcomer: int) -> bool:
 
 @inner
 def _mark_crawled(
-    catalogue: SourceRecords, chains: Chains, wards: Wards, hosts: HostColumns, picked: Int64Array, now: float
+    catalogue: SourceRecords,
+    chains: Chains,
+    wards: Wards,
+    hosts: HostColumns,
+    picked: Int64Array,
+    beds: Int64Array,
+    now: float,
 ) -> None:
     for k in range(len(picked)):
         source = picked[k]
         ward = ward_of(catalogue, wards, hosts, source)
         catalogue.record[source, LAST] = now
-        sleep_or_stay(catalogue, chains, wards, ward, source, now, 0.0)
+        beds[k] = bed_of(catalogue, wards, ward, source, now, 0.0)
+        if beds[k] < 0 and ward > 0:
+            beds[k] = wards.knob[ward, POOL]
+            wards.knob[ward, AWAKE] += 1
+    put_to_bed(catalogue, chains, wards, 0, picked, beds, len(picked))
 
 
 @inner
@@ -384,6 +395,6 @@ def choose(
     _give_back(catalogue, chains, wards, hosts, ids, taken, count)
     picked = np.concatenate((late[:first], ids[:taken]))
     lowest = index[taken - 1] if taken > 0 else math.inf
-    _mark_crawled(catalogue, chains, wards, hosts, picked, now)
+    _mark_crawled(catalogue, chains, wards, hosts, picked, np.empty(len(picked), np.int64), now)
     _prepare_next(wards, len(picked), lowest, ids, index, taken, count, now)
     return picked, lowest

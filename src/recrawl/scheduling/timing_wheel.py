@@ -48,6 +48,7 @@ from recrawl.kernels.early_crossing import EASY, ripening_at_most
 from recrawl.kernels.index_growth import growth_at_age
 from recrawl.scheduling.chains import MEMBERS, next_block, push, unhook
 from recrawl.scheduling.compiled import inlined, inner
+from recrawl.scheduling.prefetch import prefetch
 from recrawl.scheduling.state import (
     AHEAD,
     ARRIVALS,
@@ -99,6 +100,8 @@ FUTILE = 1.1
 SHORTEST_SLOT = 1e-6
 # One coarse slot lasts as long as so many fine ones.
 COARSENESS = 32
+# So many sources go to bed at once.
+PORTION = 128
 # There is one coarse slot for so many fine ones.
 COARSE_SHARE = 4
 
@@ -269,18 +272,6 @@ def rung_below_mark(catalogue: SourceRecords, wards: Wards, ward: int, source: i
 
 
 @inlined
-def nap_or_stay(
-    catalogue: SourceRecords, chains: Chains, wards: Wards, ward: int, source: int, now: float, nap: float
-) -> None:
-    """Put a source into the wheel, or keep it awake if the nap is shorter than a slot."""
-    chain = slot_after(wards, ward, now, nap)
-    if chain < 0:
-        stay(catalogue, chains, wards, ward, source)
-    else:
-        go_to(catalogue, chains, source, chain)
-
-
-@inlined
 def nap_of(catalogue: SourceRecords, wards: Wards, ward: int, source: int, now: float, index: float) -> float:
     """How long a source may sleep: until its index or `max_age` can make it wanted."""
     wards.knob[ward, LABOUR] += 1
@@ -303,16 +294,26 @@ def bed_of(catalogue: SourceRecords, wards: Wards, ward: int, source: int, now: 
     return chain
 
 
-@inlined
-def sleep_or_stay(
-    catalogue: SourceRecords, chains: Chains, wards: Wards, ward: int, source: int, now: float, index: float
+@inner
+def put_to_bed(
+    catalogue: SourceRecords, chains: Chains, wards: Wards, ward: int, sources: Int64Array, beds: Int64Array, count: int
 ) -> None:
-    """Let a source sleep as long as it may, or keep it awake if that is shorter than a slot."""
-    chain = bed_of(catalogue, wards, ward, source, now, index)
-    if chain < 0:
-        stay(catalogue, chains, wards, ward, source)
-    else:
-        go_to(catalogue, chains, source, chain)
+    """Let sources sleep in the chains given, or keep those awake that have none.
+
+    Each goes to another corner of memory: so that is asked for in portions, and waited for all at once.
+    """
+    for start in range(0, count, PORTION):
+        end = min(start + PORTION, count)
+        for k in range(start, end):
+            prefetch(chains.heads, max(beds[k], 0))
+            prefetch(catalogue.place, sources[k])
+        for k in range(start, end):
+            prefetch(chains.blocks, max(np.int64(chains.heads[max(beds[k], 0), HEAD]), 0))
+        for k in range(start, end):
+            if beds[k] < 0:
+                stay(catalogue, chains, wards, ward, sources[k])
+            else:
+                go_to(catalogue, chains, sources[k], beds[k])
 
 
 @inner
@@ -355,13 +356,13 @@ def set_timer(
 
 
 @inner
-def _fetch(catalogue: SourceRecords, chains: Chains, block: int, used: int) -> float:
-    """Read what will be needed of a block's members: independent loads overlap, one at a time they would not."""
-    total = 0.0
+def _ask_for(catalogue: SourceRecords, chains: Chains, block: int, used: int) -> None:
+    """Have what will be needed of a block's members, and of the block after it, brought into the cache."""
+    prefetch(chains.blocks, max(np.int64(chains.blocks[block, 0]), 0))
     for k in range(used):
-        entry = max(chains.blocks[block, k + 1], 0)
-        total += catalogue.record[entry, VALUE] + catalogue.place[entry]
-    return total
+        entry = max(np.int64(chains.blocks[block, k + 1]), 0)
+        prefetch(catalogue.place, entry)
+        prefetch(catalogue.record, entry)
 
 
 @inner
@@ -370,8 +371,12 @@ def _ring(
 ) -> None:
     used: Any = np.int64(chains.heads[chain, FILL])
     block: Any = np.int64(unhook(chains, chain))
+    if block >= 0:
+        _ask_for(catalogue, chains, block, used)
     while block >= 0:
-        _fetch(catalogue, chains, block, used)
+        following: Any = np.int64(chains.blocks[block, 0])
+        if following >= 0:
+            _ask_for(catalogue, chains, following, MEMBERS)
         for k in range(used):
             entry: Any = np.int64(chains.blocks[block, k + 1])
             if entry >= 0:

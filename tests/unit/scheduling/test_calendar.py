@@ -152,6 +152,19 @@ def test_few_are_awake_however_many_there_are():
     assert calendar._wards.knob[0, AWAKE] < 1000
 
 
+def test_no_record_and_no_block_lies_across_two_lines_of_the_cache():
+    calendar = Calendar(*some(1000)[:2], last=0.0)
+    calendar.add(*some(5000)[:2], last=0.0)
+    assert calendar._catalogue.record.ctypes.data % 64 == calendar._chains.blocks.ctypes.data % 64 == 0
+
+
+def test_those_crawled_before_take_no_room_among_newcomers():
+    value, rate, last = some(100_000)
+    calendar = Calendar(value, rate, last=last, now=UNIX)
+    assert len(calendar._chains.newcomers) == 0
+    assert calendar.nbytes < 45 * 100_000
+
+
 def test_a_host_with_most_of_the_sources_does_not_fill_the_pool():
     value, rate, last = some(100_000)
     group = np.where(np.arange(100_000) < 60_000, 0, np.arange(100_000) % 5000)
@@ -294,7 +307,7 @@ def test_whatever_runs_compiled_has_room_for_all_it_may_write(monkeypatch):
 
 
 def test_a_chain_without_room_is_an_error_and_not_a_write_past_the_end(monkeypatch):
-    monkeypatch.setattr(capacity, "chains_for", lambda chains, groups, more: chains)
+    monkeypatch.setattr(capacity, "chains_for", lambda chains, *counted: chains)
     calendar = Calendar(value=[], rate=[])
     with pytest.raises(IndexError, match="no room"):
         calendar.add(np.ones(1000), 0.1, last=0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from recrawl.errors import ContractError, ParameterError
 from recrawl.kernels.price import periods_at
 from recrawl.policies.round_robin import RoundRobin
 from recrawl.sim.noise import EXACT_ITEMS, sample_inflow
+from recrawl.sim.randomness import streams
 
 DECAY = -np.log(0.8)
 TABLE = Sources.ephemeral(arrival_rate=250, interest=[1, 0.7, 0.2, 0.08], decay=[0.7, 0.35, 0.7, 0.21])
@@ -84,6 +87,57 @@ def test_observed_whittle_is_exact_despite_its_shortcut() -> None:
     kwargs = {"budget": 20, "steps": 120, "noise": "epoch", "observed": True}
     fast, slow = simulate(sources, "whittle", **kwargs), simulate(sources, "whittle", compiled=False, **kwargs)
     np.testing.assert_array_equal(fast.actions, slow.actions)
+
+
+@pytest.mark.parametrize("name", ["whittle", "greedy", "round_robin", "periodic"])
+def test_those_asleep_are_never_missed(name: str) -> None:
+    """Hundreds of sources and a budget that does not divide, so that the mark rises, and falls again."""
+    kwargs = {"budget": 17.3, "steps": 250, "noise": "poisson"}
+    fast, slow = simulate(catalogue(300), name, **kwargs), simulate(catalogue(300), name, compiled=False, **kwargs)
+    np.testing.assert_array_equal(fast.actions, slow.actions)
+    np.testing.assert_allclose(fast.rewards, slow.rewards, rtol=1e-12)
+
+
+class Stream:
+    """SplitMix64, one number at a time."""
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def uniform(self) -> float:
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return (((z ^ (z >> 31)) >> 11) + 0.5) / 2**53
+
+    def inflow(self, arrivals: float, decay: float, noise: str) -> float:
+        u, count, term = self.uniform(), 0, math.exp(-arrivals)
+        below = term
+        while u > below and term > 0:
+            count += 1
+            term *= arrivals / count
+            below += term
+        total = 0.0
+        for _ in range(count):
+            fading = math.exp(-decay * self.uniform())
+            total += fading * (-math.log(self.uniform()) if noise == "item" else 1.0)
+        return total * -math.log(self.uniform()) if noise == "epoch" else total
+
+
+@pytest.mark.parametrize("noise", ["poisson", "item", "epoch"])
+def test_items_are_those_of_one_stream_per_source_number_for_number(noise: str) -> None:
+    arrivals = np.array([0.01, 0.3, 2.0, 9.0, 31.0])
+    drawn = sample_inflow(Sources.ephemeral(arrivals, 1.0, 0.7), noise, 500, seed=6)
+    one_by_one = [Stream(int(state)) for state in streams(6, 0, len(arrivals))]
+    expected = [[s.inflow(a, 0.7, noise) for s, a in zip(one_by_one, arrivals, strict=True)] for _ in range(500)]
+    np.testing.assert_allclose(drawn, expected, rtol=1e-12)
+
+
+def test_runs_without_chance_are_all_the_same() -> None:
+    result = simulate(catalogue(), "whittle", budget=2, steps=50, runs=3)
+    assert (result.rewards == simulate(catalogue(), "whittle", budget=2, steps=50).rewards).all()
+    assert result.ci95 == pytest.approx((result.mean_reward, result.mean_reward))
 
 
 @pytest.mark.parametrize(("budget", "reward"), [(1, 260.301), (2, 337.651), (3, 372.392)])
