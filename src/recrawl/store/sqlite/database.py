@@ -205,12 +205,17 @@ class Database:
             yield self._writer
 
     def shorten_log(self) -> None:
-        """Bring the log into the store while others go on, and cut it to nothing if nobody is in the way."""
+        """Bring the log into the store while others go on, as far as they allow.
+
+        It is cut to nothing only where that matters, as a commit may wait a second for it: where it is too long, or
+        longer than what is left of the disk.
+        """
         if self._shares:
             with translated(self.path), suppress(sqlite3.Error), closing(self._connect()) as connection:
                 self._checkpoints.make(connection)
-        with self.alone() as connection:
-            wal.empty(connection)
+        if wal.length(self.path) > min(self._longest_log, wal.room(self.path)):
+            with self.alone() as connection:
+                wal.empty(connection)
 
     def close(self) -> None:
         """Close every connection; those in use are closed when they are given back."""

@@ -122,7 +122,8 @@ class SqliteRetention(SqlRetention):
 
     def _items(self) -> int:
         """About how many there are: their numbers grow with their age, and counting them would take long."""
-        return self._found("SELECT coalesce(max(id), 0) - coalesce(min(id), 0) + 1 FROM items")[0]
+        ends = "(SELECT coalesce(max(id), 0) FROM items) - (SELECT coalesce(min(id), 0) FROM items)"
+        return self._found(f"SELECT {ends} + 1")[0]
 
     def _pages(self) -> int:
         with self._database.reading() as connection:
