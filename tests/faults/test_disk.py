@@ -21,6 +21,7 @@ from recrawl.cli import run
 from recrawl.errors import StoreFullError
 from recrawl.store.records import Batch, Crawl, Progress, Source, Version, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, wal
+from recrawl.store.sqlite.checkpoints import Checkpoints
 from recrawl.store.sqlite.repair import check
 from until import until
 
@@ -133,6 +134,7 @@ def _left_behind(folder: Path, megabytes: int, monkeypatch: pytest.MonkeyPatch) 
     made, path = folder.parent / "made.db", folder / "recrawl.db"
     with monkeypatch.context() as patch, SqliteStore(made) as store:
         patch.setattr(wal, "pace", lambda _: 1 << 30)
+        patch.setattr(Checkpoints, "begin", lambda *_: None)
         store.add([Source(url=f"https://a{number}.example/feed") for number in range(50)])
         with store._database.alone() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
