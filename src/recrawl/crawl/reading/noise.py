@@ -97,7 +97,8 @@ _CERTAIN = tuple(
 )
 """What a line must contain something of to be worth looking, what it is, whether it may stand in headings and tables
 ("anywhere") or not ("loose"), and the pattern."""
-_DIGIT = re.compile(r"[0-9]")
+_THREE_DIGITS = re.compile(r"[0-9][^0-9]*[0-9][^0-9]*[0-9]")
+"""Of these is every date and every time of day."""
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
 
 
@@ -125,8 +126,9 @@ def without_noise(
     """
     steady: list[str] = []
     stamps: list[Stamp] = []
+    marked = _Marked.of("\n".join(lines).lower())
     for number, line in enumerate(lines):
-        found = [] if number in kept else noise_in(line, number in firm, now, MOST_STAMPS - len(stamps))
+        found = [] if number in kept else noise_in(line, number in firm, now, MOST_STAMPS - len(stamps), marked)
         if found:
             stamps += [each.stamp for each in found if each.stamp is not None]
             line = _masked(line, found)
@@ -134,21 +136,40 @@ def without_noise(
     return steady, stamps
 
 
-def noise_in(line: str, firm: bool, now: float, most_stamps: int = MOST_STAMPS) -> list[Noise]:
+class _Marked(NamedTuple):
+    """What a text has marks of, so that its lines are not looked at for what is nowhere in it."""
+
+    said: bool = True
+    certain: tuple[tuple[tuple[str, ...], str, str, re.Pattern[str]], ...] = _CERTAIN
+
+    @classmethod
+    def of(cls, lower: str) -> _Marked:
+        """A text in lower case."""
+        certain = tuple(each for each in _CERTAIN if any(mark in lower for mark in each[0]))
+        return cls(any(mark in lower for mark in _MARKS), certain)
+
+
+_ALL_MARKS = _Marked()
+
+
+def noise_in(
+    line: str, firm: bool, now: float, most_stamps: int = MOST_STAMPS, marked: _Marked = _ALL_MARKS
+) -> list[Noise]:
     """What of a line changes by itself or may be a clock, in order, no two of them overlapping."""
     if len(line) < SHORTEST:
         return []
     lower = line.lower()
-    found = list(islice(_stamps(line, lower, firm, now), most_stamps)) if _DIGIT.search(line) else []
+    stamped = _THREE_DIGITS.search(line)
+    found = list(islice(_stamps(line, lower, firm, now, marked.said), most_stamps)) if stamped else []
     if " ago" in lower or "just now" in lower:
         found += [Noise(start, end, "age") for start, end in ages_in(line)]
-    for marks, why, where, pattern in _CERTAIN:
+    for marks, why, where, pattern in marked.certain:
         if any(mark in lower for mark in marks) and not (firm and where == "loose"):
             for match in pattern.finditer(line):
                 start, end = match.span("noise")
                 if why != "token" or _is_random(line[start:end]):
                     found.append(Noise(start, end, why))
-    return _apart(found)
+    return _apart(found) if found else []
 
 
 def _apart(found: list[Noise]) -> list[Noise]:
@@ -168,13 +189,13 @@ def _masked(line: str, found: list[Noise]) -> str:
     return "".join([*kept, line[place:]])
 
 
-def _stamps(line: str, lower: str, firm: bool, now: float) -> Iterator[Noise]:
+def _stamps(line: str, lower: str, firm: bool, now: float, said_anywhere: bool) -> Iterator[Noise]:
     """Where a clock may be: alone in a line (with seconds, if it is a time alone), or behind words that say so."""
     if len(line) <= LONGEST_ALONE and not firm and (alone := _ALONE.fullmatch(line)):
         if alone["day"] or alone["day2"] or (alone["time2"] or "").count(":") == 2:
             yield Noise(0, len(line), "clock", _stamp(line, alone, now))
         return
-    if any(mark in lower for mark in _MARKS):
+    if said_anywhere and any(mark in lower for mark in _MARKS):
         for said in _SAID_STAMP.finditer(line):
             timed = said["time"] or said["time2"]
             if timed or said["said"].lower() != "as of":
