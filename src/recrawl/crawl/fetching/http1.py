@@ -23,6 +23,7 @@ from aiohttp.http import HttpProcessingError, HttpResponseParser, RawResponseMes
 
 from recrawl.crawl.fetching import address_guard, dns
 from recrawl.crawl.fetching.answer_limits import GZIP_MAGIC, SMALL_BYTES, Framing, MemoryShare
+from recrawl.crawl.fetching.tls_sessions import ResumingContext
 from recrawl.crawl.fetching.transport import TransportError
 from recrawl.units import whole_number
 
@@ -71,6 +72,7 @@ class HttpConnection(asyncio.Protocol):
         self._memory: MemoryShare | None = None
         self._asking: asyncio.Task[None] | None = None
         self.reusable = True
+        self._remembered = False
         self.since = self.heard = 0.0
         """When the exchange began (or the connection became idle) and when a byte came last, by the loop's clock."""
 
@@ -117,6 +119,15 @@ class HttpConnection(asyncio.Protocol):
         self.reusable = False
         if self._transport is not None:
             self._transport.abort()
+
+    def remember_session(self) -> None:
+        """Keep its TLS session for the next connection to its host."""
+        if self._remembered or self._transport is None or self._message is None:
+            return
+        self._remembered = True
+        tls = self._transport.get_extra_info("ssl_object")
+        if isinstance(tls.context, ResumingContext):
+            tls.context.remember(tls)
 
     @property
     def waiting(self) -> bool:
@@ -284,6 +295,8 @@ class HttpPool:
             return await connection.exchange(head, max_bytes, cut=cut, memory=memory, permit=permit)
         finally:
             self._busy.discard(connection)
+            if origin.secure:
+                connection.remember_session()
             if connection.reusable:
                 self._keep(connection, origin)
             else:

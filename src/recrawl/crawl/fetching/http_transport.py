@@ -29,6 +29,7 @@ from recrawl.crawl.fetching import address_guard, answer_limits, dns
 from recrawl.crawl.fetching.answer_limits import SMALL_BYTES
 from recrawl.crawl.fetching.http1 import HttpPool, Origin, Permit, Timeouts
 from recrawl.crawl.fetching.proxy import ProxiedSession
+from recrawl.crawl.fetching.tls_sessions import client_context
 from recrawl.crawl.fetching.transport import Request, Response, TransportError
 
 ACCEPT = (
@@ -208,11 +209,7 @@ class HttpTransport:
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
-            self._tls = ssl.create_default_context()
-            self._tls.set_alpn_protocols(["http/1.1"])
-            if not self._fetching.verify_tls:
-                self._tls.check_hostname = False
-                self._tls.verify_mode = ssl.CERT_NONE
+            self._tls = client_context(verify=self._fetching.verify_tls)
         return self._tls
 
     def _limits(self, failure: TransportError) -> str:
