@@ -151,6 +151,8 @@ def _without(lines: Sequence[str], noise: frozenset[int]) -> str:
 def _told_by(kept: Version, visit: Visit, findings: Findings, diff: str) -> Literal["", "same", "changed"]:
     if not is_whole(kept.text) or not is_whole(findings.text):
         return ""
+    if is_binary(kept.text) and not is_binary(findings.text):  # an older version could not read it
+        return ""
     counts = visit.intent.counts
     if says_the_same(kept.text, kept.at, findings.text, visit.at, counts.ignore_noise):
         return "same"

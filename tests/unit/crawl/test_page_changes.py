@@ -108,6 +108,11 @@ def test_after_an_upgrade_bytes_are_as_comparable_as_before(store: Store) -> Non
     assert judged(visited(store, "", OLDER, other), other).changed
 
 
+def test_a_file_that_an_older_version_could_not_read_is_no_change_by_itself(store: Store) -> None:
+    visit = visited(store, "binary, 300 bytes", OLDER, page("<p>Entry 5 euros"))
+    assert outcome_of(visit, CrawlRules()).events == []
+
+
 def test_what_an_owner_wants_compared_otherwise_is_no_change(store: Store) -> None:
     counts = WhatCounts(select="b", ignore_noise=False)
     before = page("<p>Price <b>5</b>", now=THEN)

@@ -35,6 +35,7 @@ from recrawl.crawl.reading.json_feed import is_json_feed, read_json_feed
 from recrawl.crawl.reading.json_text import read_json
 from recrawl.crawl.reading.page_selection import WhatCounts, is_json_path
 from recrawl.crawl.reading.pages import read_bytes, read_page, read_text
+from recrawl.crawl.reading.pdf_text import is_pdf, read_pdf
 from recrawl.crawl.reading.sitemaps import read_sitemap, read_text_sitemap
 from recrawl.crawl.work_limit import NeedsPatience, hurried
 from recrawl.store.records import SourceKind
@@ -125,6 +126,8 @@ def _read_as(document: Document, shape: Shape, body: bytes) -> Findings:
     kind, counts, keep = document.kind, document.counts, document.keep_text
     if kind in ("feed", "sitemap") and not body.strip():
         raise UnreadableError(f"expected a {kind}, but this is empty")
+    if kind in ("auto", "page") and is_pdf(document.body) and not counts.select and counts.digest == "text":
+        return read_pdf(document.body, document.now, counts, keep, document.marked) or read_bytes(document.body, counts)
     if kind in ("auto", "feed"):
         if shape == "feed":
             return read_feed(body, document.url, document.now, document.switches)
@@ -182,7 +185,7 @@ class Readers:
         """Whether it takes no more than a few hundredths of a second, however it is made."""
         body, size = document.body, len(document.body)
         counts = document.counts
-        if counts.takes_patience or document.marked or size >= self._large:
+        if counts.takes_patience or document.marked or size >= self._large or is_pdf(body):
             return False
         if size * SLOW_COUNT >= self._large and not _is_list(document):
             return False
