@@ -224,6 +224,30 @@ def test_every_choice_is_exactly_the_top_of_the_ranking(tmp_path, monkeypatch):
     run_state_machine_as_test(Machine, settings=SETTINGS)
     print("calendar:", ", ".join(f"{size} {name}" for name, size in Machine.stats.items()))
     assert Machine.stats["examples"] >= EXAMPLES
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_thousands_of_one_group_are_ranked_as_exactly(tmp_path, monkeypatch, seed):
+    """Which examples are drawn depends on what else is loaded, so such a crowd is made on purpose."""
+    monkeypatch.setattr(capacity, "generous", lambda needed, present: needed)
+
+    class Machine(CalendarMachine):
+        folder = tmp_path
+        stats: ClassVar = {}
+
+    rng = np.random.default_rng(seed)
+    machine = Machine()
+    machine.build(seed, 400, grouped=True, even=seed == 0, aged=True, quadratic=False, start=UNIX)
+    machine.flood(seed, 1500, 2, 0, new=seed == 1, called=True)
+    for step in range(12):
+        machine.update(step, 0.3, rng.lognormal(), rng.lognormal(-4, 1.5))
+        machine.hold({0} if step % 3 == 0 else {1}, float(rng.exponential(10)))
+        machine.crawled(step, 10.0)
+        machine.choose(float(rng.exponential(20)), int(rng.integers(1, 40)), 3)
+        machine.remove(step, 0.001)
+    machine.restart()
+    machine.choose(1e4, 5, 6)
+    machine.teardown()
     assert Machine.stats["of one group"] > 2000
 
 
