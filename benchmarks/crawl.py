@@ -7,7 +7,7 @@ process of its own, the web another. What is fetched (`benchmarks.feed_web`):
 
 - *first*: every feed for the first time, its 20 items all new (Scrapy's share)
 - *not modified*: everything again: a 304 to each
-- *unchanged*: again, from a web that sends the whole document all the same (the crawler, just started, reads it once more)
+- *unchanged*: again, from a web that sends the whole document all the same; who has just started reads it once more
 - *changed*: again, each with one new item
 
 Processor seconds are those of the crawling process and its children from start to end, imports included; filling
