@@ -64,6 +64,10 @@ FEW_SOURCES, FEW_ITEMS = 200, 2000
 READ_NOTE = "SELECT text FROM notes WHERE name = $1"
 
 
+_WITH_PROGRESS = (
+    f"SELECT {columns(Source, 'sources')}, {columns(Progress, 'progress')} "
+    "FROM sources JOIN progress ON progress.source = sources.id WHERE "
+)
 _WIDTH = len(names(Source))
 """Columns of a line of the catalogue."""
 
@@ -182,9 +186,7 @@ class SqlCatalogue(SqlRole):
 
     def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
         """Those of these that are there, each with what crawling it has led to, in any order."""
-        lines = f"{columns(Source, 'sources')}, {columns(Progress, 'progress')}"
-        joined = "sources JOIN progress ON progress.source = sources.id"
-        rows = self._fetch(f"SELECT {lines} FROM {joined} WHERE {self._among('sources.id')}", list(ids))
+        rows = self._fetch(_WITH_PROGRESS + self._among("sources.id"), list(ids))
         return [(source_of(row[:_WIDTH]), progress_of(row[_WIDTH:])) for row in rows]
 
     def removed(self, since_revision: int) -> list[int]:
