@@ -4,6 +4,9 @@ It has to be kept somewhere: numba refuses to load a function that it could not 
 says, or in the user's cache, or beside the program. Where none of these can be written to, as in a container with a
 read-only disk, a folder of this process takes it, and goes with it.
 
+Whoever can write there runs code as us, for numba unpickles what it finds. So a folder that nobody named is taken only
+if it is ours and nobody else may write to it, and from then on nobody else may look into it.
+
 It is known by what is written: each module's code has a folder named by a digest of the module and of all of ours that
 it imports. So it is shared by whatever runs the same text, wherever that is installed, and compiled anew after an
 update only where something changed. Numba itself looks at nothing but the function's own file, and would go on with
@@ -16,9 +19,11 @@ import atexit
 import hashlib
 import os
 import re
+import stat
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +34,8 @@ VARIABLE = "NUMBA_CACHE_DIR"
 PASSING = "recrawl-compiled-"
 """How the name of a folder begins that goes with its process."""
 UNUSED_S = 90 * 86400.0
-"""How old code of a module is that goes when the module is compiled anew."""
+"""How long nobody used the code of a module that goes when the module is compiled anew."""
+PRIVATE = 0o700
 _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+recrawl([.\w]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+recrawl([.\w]*))", re.M
@@ -55,7 +61,10 @@ def passing() -> bool:
 
 def place() -> Path | None:
     """The folder that compiled code is kept in; None if there is none that can be written to."""
-    return next(filter(_writable, _places()), None)
+    given = os.environ.get(VARIABLE)
+    if given:
+        return Path(given) if _writable(Path(given)) else None
+    return next((each for each in _places() if _writable(each) and _trusted(each)), None)
 
 
 def find_a_place() -> None:
@@ -76,11 +85,33 @@ def find_a_place() -> None:
 
 
 def _places() -> list[Path]:
-    given = os.environ.get(VARIABLE)
-    if given:
-        return [Path(given)]
     users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return [Path(users) / "recrawl", _PACKAGE / "__pycache__"]
+    return [Path(users) / "recrawl", _PACKAGE / "__pycache__" / "compiled"]
+
+
+def _trusted(place: Path) -> bool:
+    """Whether nobody else can have put anything into a folder, or it is yet to be made."""
+    try:
+        # A link is somebody's word for where it leads: it has to be ours as well.
+        found, owners = place.stat(), {place.stat().st_uid, place.lstat().st_uid}
+    except FileNotFoundError:
+        return not place.is_symlink()
+    except OSError:
+        return False
+    return owners == {os.geteuid()} and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _made_private(place: Path) -> bool:
+    """Make a place that nobody named, or shut others out of it; whether it can be trusted then."""
+    if os.environ.get(VARIABLE):
+        return True
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        place.mkdir(PRIVATE)
+    if not _trusted(place):  # somebody was quicker
+        return False
+    place.chmod(PRIVATE)
+    return True
 
 
 def _writable(place: Path) -> bool:
@@ -138,21 +169,26 @@ def _folder_of(file: str) -> str | None:
     module = ".".join(path.relative_to(_PACKAGE).with_suffix("").parts)
     folder = kept / f"{module}-{digest(path)}"
     try:
+        if not _made_private(kept):
+            return None
         if not folder.exists():
             folder.mkdir(parents=True, exist_ok=True)
             _sweep(kept, module)
     except OSError:
         return None
+    with suppress(OSError):  # a folder that was named may be another's
+        os.utime(folder)
     return str(folder)
 
 
 def _sweep(kept: Path, module: str) -> None:
-    """Drop code of a module's earlier texts that is old."""
+    """Drop code of a module's other texts that nobody has used for long."""
     import shutil
 
     for folder in kept.glob(f"{module}-*"):
-        if time.time() - folder.stat().st_mtime > UNUSED_S:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another process may sweep as well
+            if time.time() - folder.stat().st_mtime > UNUSED_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def digest(module: Path) -> str:

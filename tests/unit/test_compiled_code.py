@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -129,6 +129,100 @@ def test_old_code_of_a_module_goes_when_it_is_compiled_anew(tmp_path: Path) -> N
             os.utime(tmp_path / name, (0.0, 0.0))
     compiled_code._sweep(tmp_path, "kernels.price")
     assert {path.name for path in tmp_path.iterdir()} == {"kernels.price-new", "kernels.prices-old"}
+
+
+def test_one_folder_that_another_process_removed_leaves_the_others_to_go(tmp_path: Path) -> None:
+    (tmp_path / "kernels.price-away").symlink_to(tmp_path / "nothing")  # listed, and not there when looked at
+    for name in ("kernels.price-a", "kernels.price-z"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0.0, 0.0))
+    compiled_code._sweep(tmp_path, "kernels.price")
+    assert [path.name for path in tmp_path.iterdir()] == ["kernels.price-away"]
+
+
+class TestWhoseCodeItIs:
+    """Numba unpickles what it finds: only what nobody else can have written is looked at."""
+
+    @pytest.fixture(autouse=True)
+    def _a_package_of_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.delenv(compiled_code.VARIABLE, raising=False)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.setattr(compiled_code, "_PACKAGE", tmp_path / "package")
+        (tmp_path / "package").mkdir()
+        (tmp_path / "package" / "a.py").touch()
+        compiled_code._folder_of.cache_clear()
+        yield
+        compiled_code._folder_of.cache_clear()
+
+    @pytest.fixture
+    def users(self, tmp_path: Path) -> Path:
+        return tmp_path / "cache" / "recrawl"
+
+    @pytest.fixture
+    def beside(self, tmp_path: Path) -> Path:
+        return tmp_path / "package" / "__pycache__" / "compiled"
+
+    @staticmethod
+    def kept(tmp_path: Path) -> Path:
+        return Path(str(compiled_code._folder_of(str(tmp_path / "package" / "a.py")))).parent
+
+    def test_a_folder_that_is_made_is_for_its_owner_alone(self, users: Path, tmp_path: Path) -> None:
+        assert self.kept(tmp_path) == users
+        assert users.stat().st_mode & 0o777 == 0o700
+
+    def test_others_are_shut_out_of_one_they_could_only_read(self, users: Path, tmp_path: Path) -> None:
+        users.mkdir(parents=True)
+        users.chmod(0o755)
+        assert self.kept(tmp_path) == users
+        assert users.stat().st_mode & 0o777 == 0o700
+
+    @pytest.mark.parametrize("mode", [0o775, 0o757, 0o777])
+    def test_one_that_others_may_write_to_is_passed_over(
+        self, mode: int, users: Path, beside: Path, tmp_path: Path
+    ) -> None:
+        users.mkdir(parents=True)
+        users.chmod(mode)
+        assert self.kept(tmp_path) == beside
+        assert users.stat().st_mode & 0o777 == mode
+        assert [*users.iterdir()] == []
+
+    def test_one_of_somebody_else_is_passed_over(
+        self, users: Path, beside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        users.mkdir(parents=True)
+        users.chmod(0o755)
+        me = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+        assert compiled_code.place() == beside  # which is not there yet
+        beside.mkdir(parents=True)
+        assert compiled_code.place() is None
+
+    def test_one_that_somebody_made_in_between_is_not_used(
+        self, users: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(compiled_code, "place", lambda: users)
+        users.mkdir(parents=True)
+        users.chmod(0o777)
+        assert compiled_code._folder_of(str(tmp_path / "package" / "a.py")) is None
+
+    def test_one_that_was_named_stays_as_it_is(
+        self, users: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        named = tmp_path / "named"
+        named.mkdir()
+        named.chmod(0o777)
+        monkeypatch.setenv(compiled_code.VARIABLE, str(named))
+        assert self.kept(tmp_path) == named
+        assert named.stat().st_mode & 0o777 == 0o777
+
+    def test_code_that_is_used_is_not_old(self, users: Path, tmp_path: Path) -> None:
+        file = str(tmp_path / "package" / "a.py")
+        folder = Path(str(compiled_code._folder_of(file)))
+        os.utime(folder, (0.0, 0.0))
+        compiled_code._folder_of.cache_clear()
+        assert compiled_code._folder_of(file) == str(folder)
+        compiled_code._sweep(users, "a")
+        assert folder.is_dir()
 
 
 def test_all_compiled_functions_are_known_by_their_text() -> None:
