@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from recrawl.config import SourceOptions
+from recrawl.crawl.met_conditions import NO_NUMBER
 from recrawl.crawl.reading.number_history import unpacked
 from recrawl.store.opening import open_store
 from recrawl.web.charts import number_chart, number_words
@@ -16,6 +17,16 @@ from watching import Answer, Watched, html
 def shop(price: int) -> Answer:
     offer = json.dumps({"@type": "Offer", "price": price, "priceCurrency": "EUR"})
     return html(f"<p>A chair with four legs.</p><script type='application/ld+json'>{offer}</script>")
+
+
+def test_a_condition_about_a_number_nobody_named_counts_every_change_and_says_so(tmp_path: Path) -> None:
+    pages = Watched(tmp_path)
+    wanted = SourceOptions(when=("number < 100",))
+    rounds = [{"chair": html(f"<p>A chair with {legs} legs.")} for legs in ("four", "five", "six")]
+    asyncio.run(pages.visit(*rounds, told=[{"chair": {"options": wanted}}]))
+    assert pages.outcomes() == {"chair": ["first", "changed", "changed"]}
+    with open_store(pages.config.store) as store:
+        assert [source.note for source in store.sources()] == [NO_NUMBER]
 
 
 def test_only_changes_that_meet_a_condition_count_and_the_number_is_kept(tmp_path: Path) -> None:

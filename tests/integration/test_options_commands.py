@@ -95,6 +95,15 @@ def test_what_cannot_be_is_named(said, given, words):
     assert not Path("recrawl.db").exists()
 
 
+def test_a_number_stays_named_where_a_condition_is_about_it_unless_a_tag_may_name_it(said):
+    added(said, "a.example", more=["--when", "number < 9", "--number", "price"])
+    assert "together with the number" in said("add", "--as-is", "c.example", "--when", "number < 9", status=2)
+    taken_back = ["add", "--as-is", "--update", "a.example", "--unset", "number"]
+    assert "together with the number" in said(*taken_back, status=2)
+    assert kept().options.number == "price"
+    added(said, "b.example", more=["--when", "number < 9", "--tag", "shop"])
+
+
 def test_the_catalogue_written_as_csv_and_read_again_is_the_same(said):
     added(said, "a.example", more=EVERY)
     added(said, "b.example", more=["--tag", "news"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,15 @@ def test_after_four_changes_only_the_rest_of_the_page_counts(watched: Watched) -
     assert len(told) == 5
     assert "+It costs 6 euros today." in told[-1]
     assert "comments" not in told[-1]
+
+
+def test_a_change_that_was_asked_for_is_told_even_of_restless_text(tmp_path: Path) -> None:
+    pages, wanted = Watched(tmp_path), SourceOptions(when=("appears 6 comments",))
+    asyncio.run(pages.visit(*({"page": comments(visit)} for visit in range(7)), told=[{"page": {"options": wanted}}]))
+    assert pages.outcomes() == {"page": ["first", *["unchanged"] * 5, "changed"]}
+    (told,) = pages.changes()
+    assert "+6 comments" in str(told["diff"])
+    assert "\n@@ noise" not in str(told["diff"])
 
 
 def test_every_state_is_kept_and_what_is_noise_in_it_is_marked(watched: Watched) -> None:

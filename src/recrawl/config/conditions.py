@@ -32,11 +32,6 @@ class Condition(NamedTuple):
     text: str = ""
     amount: float = math.nan
 
-    @property
-    def is_about_a_number(self) -> bool:
-        """Whether a number has to be known for it."""
-        return self.kind not in ("appears", "disappears", "matches")
-
 
 def condition(name: str, text: str) -> str:
     """One that can be understood, as it was written."""
@@ -63,6 +58,16 @@ def parsed(text: str) -> Condition | None:
     if amount and math.isnan(value):
         return None
     return Condition(sign or way or ("moves %" if share else "moves"), amount, value)
+
+
+def needs_a_number(text: str) -> bool:
+    """Whether it says nothing unless a number is watched.
+
+    >>> needs_a_number("number falls"), needs_a_number("appears number")
+    (True, False)
+    """
+    said = parsed(text)
+    return said is not None and said.kind not in ("appears", "disappears", "matches")
 
 
 def version_of(text: str) -> float:

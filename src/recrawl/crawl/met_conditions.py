@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from recrawl.config.conditions import Condition, parsed, version_of
+from recrawl.config.conditions import Condition, needs_a_number, parsed, version_of
 from recrawl.crawl.reading.findings import Findings, Number
 from recrawl.crawl.reading.number_history import History
+
+
+NO_NUMBER = "a condition is about the number of this page, but no --number says which: every change of it counts"
+
+
+def lacks_number(number: str, when: Sequence[str]) -> bool:
+    """Whether nobody said which number conditions are about: they could never be met."""
+    return not number and any(map(needs_a_number, when))
 
 
 def met(when: Sequence[str], old: str, found: Findings, history: History) -> str:
@@ -25,7 +33,9 @@ def _is_met(said: Condition, old: str, found: Findings, history: History) -> boo
         return (now and not before) if said.kind == "appears" else (before and not now)
     if said.kind == "matches":
         return _has_come(found.matched, old)
-    if found.number is None or history.latest is None or found.number.name != history.name:
+    if found.number is None or history.latest is None:
+        return False
+    if (found.number.name, found.number.unit) != (history.name, history.unit):
         return False
     return _moved(said, found.number, history.latest, history.latest if history.told is None else history.told)
 

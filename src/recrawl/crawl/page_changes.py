@@ -19,7 +19,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from recrawl.crawl.met_conditions import met
+from recrawl.crawl.met_conditions import lacks_number, met
 from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import Noise, difference, is_binary, tells_sizes
 from recrawl.crawl.reading.digests import Relation, has_the_view_of, relation
@@ -97,7 +97,8 @@ def compared_with_kept(store: Items, visit: Visit, findings: Findings, history: 
     if related == "same":
         return visit
     kept = next(iter(store.versions(visit.intent.source.id, limit=1)), None)
-    if visit.intent.options.when:
+    options = visit.intent.options
+    if options.when and not lacks_number(options.number, options.when):
         visit = structs.replace(visit, met=met(visit.intent.options.when, kept.text if kept else "", findings, history))
     return _differing(store, visit, findings, kept, related)
 
@@ -139,7 +140,7 @@ def _learned_from(store: Items, kept: Version, visit: Visit, findings: Findings)
     return structs.replace(
         visit,
         kept_text="restless" if quiet else "",
-        diff=difference(kept.text, findings.text, noise=Noise(learned.old, learned.new)),
+        diff=difference(kept.text, findings.text, noise=Noise() if visit.met else Noise(learned.old, learned.new)),
         restless=packed(learned.record),
     )
 

@@ -17,6 +17,7 @@ from recrawl.crawl.failures import FAILING, failed, gone, hold
 from recrawl.crawl.fetching.politeness import site_of
 from recrawl.crawl.fetching.transport import usable_validator
 from recrawl.crawl.mentions import Mentions
+from recrawl.crawl.met_conditions import NO_NUMBER, lacks_number
 from recrawl.crawl.own_holds import own_hold
 from recrawl.crawl.page_changes import judged
 from recrawl.crawl.reading.diffs import added_lines
@@ -242,8 +243,10 @@ def _described(visit: Visit) -> Source:
     if findings.title and not source.title:
         changes["title"] = findings.title
     note = source.note
-    if note.startswith(FAILING):
+    if note.startswith(FAILING) or note == NO_NUMBER:
         note = ""
+    if findings.kind == "page" and lacks_number(visit.intent.options.number, visit.intent.options.when):
+        note = NO_NUMBER
     if findings.kind == "page" and findings.advertises and not note:
         note = f"advertises a feed: {findings.advertises[0]}"
     if visit.renamed:

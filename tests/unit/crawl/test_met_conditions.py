@@ -10,6 +10,8 @@ from recrawl.crawl.met_conditions import met
 from recrawl.crawl.reading.findings import Findings, Number
 from recrawl.crawl.reading.number_history import MOST_POINTS, History, packed, unpacked
 from recrawl.crawl.reading.numbers import version
+from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.reading.pages import read_text
 from recrawl.errors import ParameterError
 
 
@@ -71,11 +73,21 @@ def test_a_line_that_comes_matches() -> None:
     assert not met([r"matches \d+ seats"], "b\n3 seats", found, History())
 
 
+def test_a_line_matches_in_the_text_that_is_kept_alone() -> None:
+    lines = [f"{number} seats" for number in range(100)]
+    counts, body = WhatCounts(matching=(r"\d+ seats",)), "\n".join(lines).encode()
+    found = read_text(body, 0.0, counts, keep_text=100)
+    assert 5 < len(found.matched) < 20
+    assert not met([r"matches \d+ seats"], read_text(body + b"\nmore", 0.0, keep_text=100).text, found, History())
+
+
 def test_one_that_is_met_is_enough_and_a_number_nobody_knew_meets_none() -> None:
     found = Findings(kind="page", text="Sold out", number=price(5))
     assert met(["number < 9", "appears sold out"], "", found, History()) == "appears sold out"
     assert not met(["number < 9"], "", found, History())
     assert not met(["number < 9"], "", found, History("stock", "", [(0.0, 20.0)]))
+    assert met(["number < 9"], "", found, History("price", "EUR", [(0.0, 20.0)]))
+    assert not met(["number < 9"], "", found, History("price", "JPY", [(0.0, 20.0)]))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from recrawl.config.conditions import needs_a_number
 from recrawl.config.option_rules import OPTIONS, selector, some_time
 from recrawl.config.source_options import USUAL
 from recrawl.errors import ParameterError
@@ -57,7 +58,18 @@ def given_to(source: Source, fields: Mapping[str, Any]) -> Source:
     """
     options = {name: value for name, value in fields.items() if name in OPTIONS}
     own = {name: value for name, value in fields.items() if name not in OPTIONS}
-    return msgspec.structs.replace(source, options=msgspec.structs.replace(source.options, **options), **own)
+    given = msgspec.structs.replace(source, options=msgspec.structs.replace(source.options, **options), **own)
+    if fields.keys() & {"when", "number", "tags"}:
+        _check_number(given)
+    return given
+
+
+def _check_number(source: Source) -> None:
+    """ParameterError if a condition is about a number, and nobody says which. Tags may say it, now or later."""
+    lacking = [text for text in source.options.when if needs_a_number(text)]
+    if lacking and not source.options.number and not source.tags:
+        expected = "said together with the number that it is about (number: price, stock, version or a selector)"
+        raise ParameterError("when", expected, repr(lacking[0]))
 
 
 def positive(name: str, value: str | float) -> float:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 from recrawl.config.conditions import version_of
@@ -21,6 +22,8 @@ NAMES = ("price", "stock", "version")
 BY_TEXT = "text:"
 LONGEST = 200
 """Characters of text in which a number is looked for."""
+MOST = 1e15
+"""From so much on, up or down, a number is none that is worth watching, and would not be kept to its last digit."""
 MOST_DATA = 1_000_000
 """Bytes of data for search engines that are looked through."""
 _CURRENCY = r"(?:[€$£¥₹₽₩₺₴]|(?:EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|INR|CNY)\b)"
@@ -40,8 +43,27 @@ def number_in_text(name: str, text: str, where: str, unit: str = "") -> Number |
     found = Price.fromstring(text[:LONGEST], currency_hint=unit or None)
     if found.amount is None:
         return None
+    value = _watchable(found.amount)
+    if value is None:
+        return None
     said = f"{found.amount} {unit or found.currency or ''}".strip()
-    return Number(name, float(found.amount), said, unit or found.currency or "", where)
+    return Number(name, value, said, unit or found.currency or "", where)
+
+
+def in_digits(value: float) -> str:
+    """A number to its last digit: whole ones as such, and none by powers of ten.
+
+    >>> in_digits(1234567.89), in_digits(2500000.0), in_digits(0.00001), in_digits(math.inf)
+    ('1234567.89', '2500000', '0.00001', 'inf')
+    """
+    if not math.isfinite(value):
+        return repr(value)
+    return str(int(value)) if value == int(value) else f"{Decimal(repr(value)):f}"
+
+
+def _watchable(value: Decimal | float) -> float | None:
+    """As it is kept; None for what is no number, or too far from 0. Strangers write digits without end."""
+    return float(value) if -MOST < value < MOST else None
 
 
 def in_lines(which: str, lines: Sequence[str]) -> Number | None:
@@ -115,12 +137,13 @@ def _of_object(which: str, value: dict[str, Any], where: str) -> Number | None:
     if which == "price":
         amount = said.get("price", said.get("lowprice"))
         unit = visible(str(said.get("pricecurrency", said.get("currency", ""))))[:10]
-        return None if amount is None else number_in_text("price", str(amount), where, unit)
+        said_amount = in_digits(amount) if isinstance(amount, float) else str(amount)
+        return None if amount is None else number_in_text("price", said_amount, where, unit)
     if which == "stock":
         level = value.get("inventoryLevel", said.get("stock", said.get("quantity")))
         level = level.get("value") if isinstance(level, dict) else level
-        if isinstance(level, int | float):
-            return Number("stock", float(level), f"{level:g}", "", where)
+        if isinstance(level, int | float) and (number := _watchable(level)) is not None:
+            return Number("stock", number, in_digits(number), "", where)
         return _availability(str(said.get("availability", "")), where)
     return version(str(said.get("softwareversion", said.get("version", ""))), where)
 

@@ -67,14 +67,15 @@ def read_page(
         always.append(number.line)
     parts = parts_of(_read_tree(root, counts.select, ignored, marked=True)[0], counts, now) if marked else ()
     text = what_counts(text, counts, always)
+    shown = bounded("\n".join(text.lines), keep_text)
     return Findings(
         kind="page",
         title=clean(root.findtext(".//title") or "", TITLE_CHARACTERS),
-        text=bounded("\n".join(text.lines), keep_text),
+        text=shown,
         kept=tuple(sorted(text.kept)),
         number=number,
         numbers=_all_numbers(root, text.lines) if marked else (),
-        matched=matched(text.lines, counts.matching),
+        matched=matched(shown, counts.matching),
         digest=_digest(text, counts, now, body if raw is None else raw),
         advertises=advertised(root, url),
         links=links_of(root, url, picked_elements(root, counts.select) if counts.select else [root], set(ignored)),
@@ -112,12 +113,13 @@ def of_lines(
     always = [whole.lines[place] for place in sorted(whole.kept)]
     number = number or (numbers.in_lines(counts.number, whole.lines) if counts.number else None)
     text = what_counts(whole, counts, [*always, number.line] if number else always)
+    shown = bounded("\n".join(text.lines), keep_text)
     return Findings(
         kind="page",
-        text=bounded("\n".join(text.lines), keep_text),
+        text=shown,
         kept=tuple(sorted(text.kept)),
         number=number,
-        matched=matched(text.lines, counts.matching),
+        matched=matched(shown, counts.matching),
         digest=_digest(text, counts, now, body if raw is None else raw),
         remark=_remark(body) or _lacks(number, counts),
         parts=with_kept(parts_of(whole, counts, now), text) if marked else (),
@@ -156,10 +158,12 @@ def what_counts(text: Text, counts: WhatCounts, always: list[str]) -> Text:
     return found
 
 
-def matched(lines: list[str], patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """The lines that match one of an owner's patterns."""
+def matched(text: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines that match one of an owner's patterns, of the text that is kept: the state before is no longer."""
     looked_for = [compiled(pattern) for pattern in patterns]
-    return tuple(line for line in lines if any(pattern.search(line) for pattern in looked_for))
+    return tuple(
+        line for line in (text.split("\n") if looked_for else ()) if any(pattern.search(line) for pattern in looked_for)
+    )
 
 
 def _number(root: Any, counts: WhatCounts, lines: list[str]) -> Number | None:
@@ -294,7 +298,7 @@ def picked_elements(root: Any, select: str) -> list[Any]:
 def _told(value: object) -> Any:
     """An attribute, a text or a number that an XPath picks, as an element that says it."""
     element = etree.Element("p")
-    element.text = visible(f"{value:g}" if isinstance(value, float) else str(value))
+    element.text = visible(numbers.in_digits(value) if isinstance(value, float) else str(value))
     return element
 
 

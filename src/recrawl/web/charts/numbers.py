@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from recrawl.crawl.reading.number_history import History
+from recrawl.crawl.reading.numbers import in_digits
 from recrawl.web.charts.frame import Frame, clock_ticks
 
 MOST_STEPS = 240
@@ -36,5 +37,5 @@ def number_words(history: History) -> str:
     """What the curve shows: now, and between what it has been."""
     values = [value for _, value in history.points]
     unit = f" {history.unit}" if history.unit else ""
-    said = f"{history.name[:1].upper()}{history.name[1:]}: now {values[-1]:g}{unit}"
-    return f"{said}; lowest {min(values):g}, highest {max(values):g}, {len(values) - 1} changes."
+    said = f"{history.name[:1].upper()}{history.name[1:]}: now {in_digits(values[-1])}{unit}"
+    return f"{said}; lowest {in_digits(min(values))}, highest {in_digits(max(values))}, {len(values) - 1} changes."

@@ -43,6 +43,8 @@ def said(body: str | bytes, kind: str = "text/html", marked: bool = False, **cou
         ("<p>There are 12 seats, 3 free", r"text:(\d+) free", Number("number", 3.0, "3", "", "text")),
         ("<p>a<p class=n>about 1,234 people", ".n", Number("number", 1234.0, "1234", "", "selected")),
         ("<p>a<p class=n>5", "xpath:count(//p)", Number("number", 2.0, "2", "", "selected")),
+        ("<p>a<b>1234567.89</b>", "xpath:number(//b)", Number("number", 1234567.89, "1234567.89", "", "selected")),
+        ("<p>a<b>2500000</b>", "xpath:number(//b)", Number("number", 2500000.0, "2500000", "", "selected")),
     ],
 )
 def test_a_number_is_found(body: str, which: str, number: Number) -> None:
@@ -59,6 +61,25 @@ def test_numbers_of_json_are_found_by_name_and_by_path() -> None:
     by_path = said(body, "application/json", number="json:$.items[1].price")
     assert by_path.number == Number("items[].price", 7.0, "7", "", "JSON")
     assert said(body, "application/json", number="stock").number == Number("stock", 3.0, "3", "", "JSON")
+
+
+@pytest.mark.parametrize("level", ["9" * 400, "-" + "9" * 400, "NaN", "Infinity", "1e300", "9" * 5000])
+@pytest.mark.parametrize("which", ["stock", "price", "version"])
+def test_a_number_beyond_all_sense_is_none_and_breaks_nothing(level: str, which: str) -> None:
+    told = f'{{"inventoryLevel": {level}, "price": {level}, "version": {level}}}'
+    found = said(f"<p>A chair<script type='application/ld+json'>{told}</script>", number=which)
+    assert (found.number, found.text) == (None, "A chair")
+    assert said(told.replace("inventoryLevel", "stock").encode(), "application/json", number=which).number is None
+
+
+def test_more_digits_in_text_than_are_kept_are_no_number() -> None:
+    assert said(f"<p>A chair<p>{'9' * 150} EUR", number=r"text:(\S+) EUR").number is None
+
+
+def test_all_digits_of_a_stock_are_kept() -> None:
+    told = '{"inventoryLevel": 1234567}'
+    found = said(f"<p>A chair<script type='application/ld+json'>{told}</script>", number="stock")
+    assert found.text.endswith("stock: 1234567")
 
 
 def test_a_number_that_only_machines_are_told_is_compared() -> None:
