@@ -8,7 +8,6 @@ from recrawl.config.conditions import Condition, needs_a_number, parsed, version
 from recrawl.crawl.reading.findings import Findings, Number
 from recrawl.crawl.reading.number_history import History
 
-
 NO_NUMBER = "a condition is about the number of this page, but no --number says which: every change of it counts"
 
 
