@@ -133,7 +133,7 @@ def _left_behind(folder: Path, megabytes: int, monkeypatch: pytest.MonkeyPatch) 
     """A store as an earlier version left it when the disk was full: small, with all that was written in its log."""
     made, path = folder.parent / "made.db", folder / "recrawl.db"
     with monkeypatch.context() as patch, SqliteStore(made) as store:
-        patch.setattr(wal, "pace", lambda _: 1 << 30)
+        patch.setattr(wal, "pace", lambda _, **__: 1 << 30)
         patch.setattr(Checkpoints, "begin", lambda *_: None)
         store.add([Source(url=f"https://a{number}.example/feed") for number in range(50)])
         with store._database.alone() as connection:

@@ -23,11 +23,11 @@ from recrawl.store.rows import Row
 
 _NOT_LATEST = "at < (SELECT max(at) FROM versions AS later WHERE later.source = versions.source)"
 _AGED = {
-    "items": "SELECT id FROM items WHERE first_seen < $1 ORDER BY first_seen, id LIMIT $2",
-    "crawls": "SELECT id FROM crawls WHERE at < $1 ORDER BY at, id LIMIT $2",
-    "prices": "SELECT id FROM prices WHERE at < $1 ORDER BY at, id LIMIT $2",
-    "versions": f"SELECT id FROM versions WHERE at < $1 AND {_NOT_LATEST} ORDER BY at, id LIMIT $2",
-    "events": "SELECT seq FROM events WHERE at < $1 ORDER BY seq LIMIT $2",
+    "items": "SELECT id, first_seen FROM items WHERE first_seen < $1 ORDER BY first_seen, id LIMIT $2",
+    "crawls": "SELECT id, at FROM crawls WHERE at < $1 ORDER BY at, id LIMIT $2",
+    "prices": "SELECT id, at FROM prices WHERE at < $1 ORDER BY at, id LIMIT $2",
+    "versions": f"SELECT id, at FROM versions WHERE at < $1 AND {_NOT_LATEST} ORDER BY at, id LIMIT $2",
+    "events": "SELECT seq, at FROM events WHERE at < $1 ORDER BY seq LIMIT $2",
 }
 _TIMES = {"items": "first_seen"}
 """What rows are dropped by, where it is not called `at`."""
@@ -112,18 +112,21 @@ class SqlRetention(ABC):
 
     def _drop_aged(self, gone: Vacuumed, table: str, before: float, most: int | None = None) -> None:
         """The oldest rows from before a time, at most so many."""
-        # A number can have gone to another row between the look and the step.
-        still = f" AND {_TIMES.get(table, 'at')} < $2"
+        # A number can have gone to another row between the look and the step; that row is younger.
+        still = f" AND {_TIMES.get(table, 'at')} <= $2"
         left = most
         while left is None or left > 0:
             wanted = _READ if left is None else min(_READ, left)
-            ids = self._found(_AGED[table], before, wanted)
-            self._drop(gone, table, ids, still, before)
-            if len(ids) < wanted:
+            with self._view() as connection:
+                rows = connection.fetch(_AGED[table], before, wanted)
+            if rows:
+                self._drop(gone, table, [row[0] for row in rows], still, max(row[1] for row in rows))
+            if len(rows) < wanted:
                 break
-            left = None if left is None else left - len(ids)
+            left = None if left is None else left - len(rows)
 
     def _drop_surplus_versions(self, gone: Vacuumed, kept: int) -> None:
+        # Without another look: numbers of versions and of events are never given to another row.
         self._drop(gone, "versions", self._found(_SURPLUS, kept))
 
     def _drop_delivered(self, gone: Vacuumed) -> None:

@@ -10,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.store.records import Batch, Crawl, Hold, Item, Keep, Price, Progress, Robots, Source, VisitUpdate, packed
+from recrawl.store.records import (
+    Batch,
+    Crawl,
+    Hold,
+    Item,
+    Keep,
+    Price,
+    Progress,
+    Robots,
+    Source,
+    Vacuumed,
+    VisitUpdate,
+    packed,
+)
 from recrawl.store.retention import listed_of
 from recrawl.store.sqlite import SqliteStore, retention
 from recrawl.store.sqlite.retention import SqliteRetention
@@ -52,6 +65,30 @@ def test_it_stops_where_it_is_told_to_and_goes_on_another_time(tmp_path: Path) -
         assert len(store.items(limit=ITEMS)) == ITEMS - gone.items
         assert gone.after > 0
         assert store.vacuum(KEPT, NOW).items == ITEMS - gone.items
+
+
+@pytest.mark.parametrize("before", [50.0, math.inf])
+def test_a_row_that_got_the_number_of_one_that_is_gone_stays(tmp_path: Path, before: float) -> None:
+    path = tmp_path / "recrawl.db"
+    later = Batch(updates=[VisitUpdate(crawl=Crawl(source=2, at=49.0, outcome="new"), progress=Progress(source=2))])
+    with filled(path) as store, SqliteStore(path) as other:
+
+        def another_program_is_quicker() -> bool:
+            if len(other.crawls()) == 1 and other.crawls()[0].at == 1.0:
+                with other._database.writing() as connection:
+                    connection.execute("DELETE FROM crawls")
+                other.commit(later)
+            return False
+
+        SqliteRetention(store._database, another_program_is_quicker)._drop_aged(Vacuumed(), "crawls", before, most=1)
+        assert [crawl.at for crawl in store.crawls()] == [49.0]
+
+
+@pytest.mark.parametrize("table", ["versions", "events", "items"])
+def test_numbers_of_these_are_never_given_to_another_row(tmp_path: Path, table: str) -> None:
+    with SqliteStore(tmp_path / "recrawl.db") as store, store._database.alone() as connection:
+        (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        assert "PRIMARY KEY AUTOINCREMENT" in sql
 
 
 def test_keys_that_are_still_listed_stay_known_over_any_number_of_steps(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ import sqlite3
 from contextlib import closing, nullcontext
 from pathlib import Path
 
+import pytest
+
 from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, wal
 from recrawl.store.sqlite.checkpoints import Checkpoints
+from recrawl.store.sqlite.database import Database
 
 PAGE = 4096
 
@@ -70,6 +73,32 @@ def test_the_log_of_a_large_store_may_be_longer(tmp_path: Path) -> None:
         assert 4_500_000 < wal.pace(connection) < 5_500_000
         pages = connection.execute("PRAGMA wal_autocheckpoint").fetchone()[0]
         assert 1000 < pages // wal.FAR_TOO_LONG < 1300
+
+
+def test_the_log_of_a_store_opened_without_room_to_share_it_is_no_longer_than_that_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "recrawl.db"
+    with SqliteStore(path) as store:
+        store.add([Source(url="https://a.example/feed")])
+    opened, no_room = Database._connect, iter([True])
+
+    def connect(self: Database) -> sqlite3.Connection:
+        if next(no_room, False):
+            raise sqlite3.OperationalError
+        return opened(self)
+
+    monkeypatch.setattr(Database, "_connect", connect)
+    monkeypatch.setattr(wal, "no_room_to_share", lambda *_: True)
+    with monkeypatch.context() as patch:
+        patch.setattr(wal, "empty", lambda _: False)
+        store = SqliteStore(path)
+    with store:
+        longest = 0
+        for number in range(1000):
+            commit(store, number)
+            longest = max(longest, wal.length(path))
+        assert 0 < longest <= PAGE * wal.LEAST_PAGES
 
 
 def test_how_much_of_the_log_is_in_use_is_what_sqlite_says(tmp_path: Path) -> None:

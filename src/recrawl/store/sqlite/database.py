@@ -132,7 +132,7 @@ class Database:
             with _ending(connection):
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 migrate(connection)
-        self._longest_log = wal.pace(connection)
+        self._longest_log = wal.pace(connection, alone=not self._shares)
         if wal.length(self.path) > 2 * self._longest_log:
             wal.empty(connection)
 
@@ -185,7 +185,7 @@ class Database:
         """Let the log follow the size of the store; SQLite empties it when it can, and sometimes it never can."""
         self._writes += 1
         if self._writes % _PACED_EVERY == 0:
-            self._longest_log = wal.pace(connection)
+            self._longest_log = wal.pace(connection, alone=not self._shares)
             self._is_log_looked_at = False
         if not self._is_log_looked_at and not self._checkpoints.are_made:
             self._is_log_looked_at = True

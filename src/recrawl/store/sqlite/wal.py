@@ -31,12 +31,15 @@ _HEADER, _FRAME = struct.Struct(">8I"), struct.Struct(">6I")
 _ROOM_ERRORS = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 
 
-def pace(connection: sqlite3.Connection) -> int:
-    """Set how long the log may become, by the size of the store as it is now; in bytes."""
+def pace(connection: sqlite3.Connection, *, alone: bool = False) -> int:
+    """Set how long the log may become, by the size of the store as it is now; in bytes.
+
+    `alone`: nobody makes checkpoints beside the commits, so commits make them in time.
+    """
     pages = _value(connection, "page_count")
     allowed = min(max(pages // SHARE, LEAST_PAGES), MOST_PAGES)
     size = allowed * _value(connection, "page_size")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {FAR_TOO_LONG * allowed}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {allowed // 2 if alone else FAR_TOO_LONG * allowed}")
     connection.execute(f"PRAGMA journal_size_limit = {size}")
     return size
 
