@@ -906,6 +906,15 @@ class TestKeepingHouse:
         assert [v.at for v in store.versions(1)] == [3.0]
         assert len(store.versions(2)) == 1
 
+    def test_states_that_are_no_change_push_out_none_that_is(self, store: Store) -> None:
+        filled(store, 1)
+        for at in range(1, 10):
+            note = "" if at in (1, 2, 3) else "no condition is met"
+            version = Version(source=1, at=float(at), digest="d", note=note)
+            store.commit(Batch(updates=[settled(1, at=float(at), version=version)]))
+        assert store.vacuum(msgspec.structs.replace(FOREVER, versions=2), 1e6).versions == 5
+        assert [v.at for v in store.versions(1)] == [9.0, 8.0, 3.0, 2.0]
+
     def test_events_go_once_every_outlet_has_passed_them_or_with_the_items(self, store: Store) -> None:
         filled(store, 1)
         store.cursor("slow")

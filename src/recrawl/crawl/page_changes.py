@@ -22,7 +22,7 @@ from msgspec import structs
 from recrawl.crawl.met_conditions import lacks_number, met
 from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import Noise, difference, is_binary, tells_sizes
-from recrawl.crawl.reading.digests import Relation, has_the_view_of, relation
+from recrawl.crawl.reading.digests import Relation, has_the_view_of, is_of_bytes, relation
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.number_history import History
@@ -36,6 +36,8 @@ from recrawl.store.roles import Items
 
 RESTLESS_NOTE = "only text that changes at nearly every visit"
 NO_HISTORY = History()
+NOW_BYTES_NOTE = "now compared byte by byte: it could not be read as text"
+NOW_TEXT_NOTE = "now compared by its text"
 UNMET_NOTE = "no condition is met"
 _REPLACED = re.compile(r"^-.*\n\+", re.MULTILINE)
 
@@ -72,7 +74,9 @@ def judged(visit: Visit, findings: Findings) -> Verdict:
             return Verdict(note=RESTLESS_NOTE, differs=True)
         return Verdict(changed=differs)
     if has_the_view_of(before, findings.digest):
-        return Verdict(note="now compared by the rules of a newer version")
+        if is_of_bytes(findings.digest):
+            return Verdict(note=NOW_BYTES_NOTE)
+        return Verdict(note=NOW_TEXT_NOTE if is_of_bytes(before) else "now compared by the rules of a newer version")
     return Verdict(note=f"now compared by {visit.intent.counts.words}")
 
 
@@ -111,7 +115,19 @@ def _differing(store: Items, visit: Visit, findings: Findings, kept: Version | N
     told: Literal["", "same", "changed"] = ""
     if related == "another rule" and kept is not None and has_the_view_of(before, findings.digest):
         told = _told_by(kept, visit, findings, diff)
+    if related == "another rule" and not has_the_view_of(before, findings.digest):
+        visit = _kept_anew(store, visit)
     return structs.replace(visit, kept_text=told, diff=diff)
+
+
+def _kept_anew(store: Items, visit: Visit) -> Visit:
+    """Its owner says otherwise now what counts: what always did need not any more, and is told by what comes."""
+    record = unpacked(store.restless(visit.intent.source.id))
+    if not any(region.kept for region in record.regions):
+        return visit
+    for region in record.regions:
+        region.kept = False
+    return structs.replace(visit, restless=packed(record))
 
 
 def _can_be_learned(kept: Version, findings: Findings) -> bool:
@@ -152,7 +168,7 @@ def _without(lines: Sequence[str], noise: frozenset[int]) -> str:
 def _told_by(kept: Version, visit: Visit, findings: Findings, diff: str) -> Literal["", "same", "changed"]:
     if not is_whole(kept.text) or not is_whole(findings.text):
         return ""
-    if is_binary(kept.text) and not is_binary(findings.text):  # an older version could not read it
+    if kept.text and is_binary(kept.text) != is_binary(findings.text):  # it could not be read then, or cannot now
         return ""
     counts = visit.intent.counts
     if says_the_same(kept.text, kept.at, findings.text, visit.at, counts.ignore_noise):

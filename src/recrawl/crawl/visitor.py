@@ -99,7 +99,8 @@ class Visitor:
         source, progress = intent.source, intent.progress
         conditional = {}
         # "Not modified" says nothing of a page of which something else is compared now.
-        if not progress.digest or is_by(intent.counts.rule, progress.digest):
+        counts = intent.counts
+        if not progress.digest or any(is_by(rule, progress.digest) for rule in (counts.rule, counts.rule_of_bytes)):
             if etag := usable_validator(progress.etag):
                 conditional["If-None-Match"] = etag
             if modified := usable_validator(progress.modified):
@@ -118,6 +119,8 @@ class Visitor:
         """Unless it is the very document that was read last."""
         intent, response = visit.intent, visit.fetched.response
         assert response is not None
+        if intent.source.kind == "page":  # its words may depend on the moment: no mark is ever kept of it
+            return await (self._read_alone(visit) if memory.size else self._read(visit))
         mark = mark_of(intent, visit.fetched.final_url, response.headers, response.body)
         if self._read_before.is_same(intent, mark):
             return structs.replace(visit, same=True)

@@ -32,9 +32,10 @@ _AGED = {
 _TIMES = {"items": "first_seen"}
 """What rows are dropped by, where it is not called `at`."""
 _SURPLUS = """
-SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source ORDER BY at DESC, id DESC) AS place FROM versions) AS
-numbered WHERE place > $1
+SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY source, note > '' ORDER BY at DESC, id DESC) AS place
+FROM versions) AS numbered WHERE place > $1
 """
+"""States that are no change are counted by themselves: one may come at every visit, and changes must outlast them."""
 _DELIVERED = """
 SELECT seq FROM events WHERE seq <= (SELECT coalesce(min(seq), 9223372036854775807) FROM outlets) ORDER BY seq LIMIT $1
 """

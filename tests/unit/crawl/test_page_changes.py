@@ -14,6 +14,7 @@ from recrawl.crawl.reading.digests import digest_of, relation
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.pages import read_bytes, read_page
+from recrawl.crawl.reading.regions import Record, Region, packed, unpacked
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit
 from recrawl.store.records import Batch, Crawl, Progress, Source, Version, VisitUpdate
@@ -99,6 +100,30 @@ def test_after_an_upgrade_a_text_that_is_cut_proves_nothing(store: Store, kept: 
     assert not settled.changed
     assert settled.version is not None
     assert settled.version.note == "now compared by the rules of a newer version"
+
+
+def test_a_file_that_is_read_as_text_at_some_visits_alone_is_not_changed(store: Store) -> None:
+    as_text, as_bytes = page("<p>Entry 5 euros"), read_bytes(b"%PDF-1", may_be_text=True)
+    for before, now, note in (
+        (as_text, as_bytes, "now compared byte by byte: it could not be read as text"),
+        (as_bytes, as_text, "now compared by its text"),
+    ):
+        settled = outcome_of(visited(store, before.text, before.digest, now), CrawlRules())
+        assert (settled.crawl.outcome, settled.events) == ("unchanged", [])
+        assert settled.version is not None
+        assert settled.version.note == note
+    other = read_bytes(b"%PDF-2", may_be_text=True)
+    assert judged(visited(store, as_bytes.text, as_bytes.digest, other), other).changed
+
+
+def test_what_was_kept_need_not_be_any_more_when_its_owner_says_otherwise(store: Store) -> None:
+    record = Record(visits=4, regions=[Region(1, 2, kept=True), Region(2, 3)])
+    kept, now = page("<p>a<p>b", WhatCounts(keep=("p",))), page("<p>a<p>c")
+    progress = Progress(source=1, last=THEN, visits=1, digest=kept.digest)
+    crawl = Crawl(source=1, at=THEN, outcome="first")
+    store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=progress, restless=packed(record))]))
+    visit = visited(store, kept.text, kept.digest, now)
+    assert [region.kept for region in unpacked(visit.restless).regions] == [False, False]
 
 
 def test_after_an_upgrade_bytes_are_as_comparable_as_before(store: Store) -> None:

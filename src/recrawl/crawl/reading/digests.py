@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 _RULED = re.compile(r"([0-9]{1,4}-[0-9a-f]{8}):([0-9a-f]{32})(?::(.*))?", re.DOTALL)
+_OF_BYTES = re.compile(r"9[0-9]+-")
 Relation = Literal["same", "differs", "another rule"]
 
 
@@ -50,6 +51,11 @@ def relation(before: str, now: str) -> Relation:
 def is_by(rule: str, digest: str) -> bool:
     """Whether a digest was made by a rule."""
     return _parsed(digest).rule == rule
+
+
+def is_of_bytes(digest: str) -> bool:
+    """Whether it is of the bytes of what may be read as text at another visit (`page_selection`)."""
+    return _OF_BYTES.match(_parsed(digest).rule) is not None
 
 
 def has_the_view_of(before: str, now: str) -> bool:

@@ -30,9 +30,15 @@ def read_json(
 
     Parameters as of `recrawl.crawl.reading.pages.read_page`.
     """
-    value = _decoded(body) if body[:200].lstrip()[:1] in _STARTS and len(body) <= LARGEST else None
+    looks_like_it = body[:200].lstrip()[:1] in _STARTS
+    value = _decoded(body) if looks_like_it and len(body) <= LARGEST else None
     if not isinstance(value, dict | list):
         if is_json_path(counts.select):
+            if looks_like_it and len(body) > LARGEST:
+                longest = f"{LARGEST // 1_000_000} MB"
+                raise UnreadableError(
+                    f"this is longer than {longest}: too long for {counts.select[:200]!r} to be looked for"
+                )
             raise UnreadableError(f"the selector {counts.select[:200]!r} is for JSON, but this is none")
         return None
     found = of_lines(_text(value, counts), body, now, counts, keep_text, raw, marked, _number(value, counts.number))
@@ -58,8 +64,8 @@ def _text(value: Any, counts: WhatCounts) -> Text:
         starts = picked(value, counts.select)
         if not starts:
             raise UnreadableError(f"the selector {counts.select[:200]!r} picks nothing in this document")
-    text = Text()
-    for start in starts + [place for place in sorted(kept, key=str) if counts.select and not _is_in(place, starts)]:
+    text, inside = Text(), set(starts)
+    for start in starts + [place for place in sorted(kept, key=str) if counts.select and not _is_in(place, inside)]:
         for place, line in _lines(_at(value, start), start):
             always = _is_in(place, kept)
             if always or not _is_in(place, ignored):

@@ -24,6 +24,10 @@ RULES = 5
 """Grows whenever the same words come to mean another digest of the same page."""
 
 
+BYTES = "9"
+"""In front of the version of recrawl's own part, where the bytes were compared of what may be text."""
+
+
 class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What of a page is compared from visit to visit.
 
@@ -75,6 +79,11 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
     def rule(self) -> str:
         """The name of the rule: the version of recrawl's own part, and a digest of the owner's."""
         return f"{RULES}-{blake2b(msgspec.json.encode(_encodable(self)), digest_size=4).hexdigest()}"
+
+    @property
+    def rule_of_bytes(self) -> str:
+        """Of what may be read as text at another visit, but was not: its bytes are compared with bytes alone."""
+        return BYTES + self.rule
 
     @property
     def words(self) -> str:

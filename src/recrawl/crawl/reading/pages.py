@@ -126,9 +126,14 @@ def of_lines(
     )
 
 
-def read_bytes(body: bytes, counts: WhatCounts = _USUAL) -> Findings:
-    """What is neither text nor markup: only how much there is, and whether it is the same."""
-    return Findings(kind="page", text=f"binary, {len(body):,} bytes", digest=digest_of(counts.rule, body))
+def read_bytes(body: bytes, counts: WhatCounts = _USUAL, may_be_text: bool = False) -> Findings:
+    """What is neither text nor markup: only how much there is, and whether it is the same.
+
+    Parameters
+        may_be_text: it could have been read, and may be at the next visit: that is no change of it
+    """
+    rule = counts.rule_of_bytes if may_be_text else counts.rule
+    return Findings(kind="page", text=f"binary, {len(body):,} bytes", digest=digest_of(rule, body))
 
 
 def what_counts(text: Text, counts: WhatCounts, always: list[str]) -> Text:

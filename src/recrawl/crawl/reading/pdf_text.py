@@ -19,8 +19,9 @@ from recrawl.crawl.reading.pages import of_lines
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean, visible
 
 START = b"%PDF-"
-MOST_PAGES, PATIENCE_S = 200, 6.0
-"""Pages of a file that is read as text, and processor seconds that may take."""
+MOST_PAGES, MOST_STREAMS, PATIENCE_S = 200, 5000, 6.0
+"""Pages and streams of a file that is read as text, and processor seconds that may take. The counts are the same at
+every visit, the seconds are not: so they are for what is made to take long."""
 
 
 def is_pdf(body: bytes) -> bool:
@@ -45,9 +46,11 @@ def read_pdf(body: bytes, now: float, counts: WhatCounts, keep_text: int, marked
 
 
 def _said(body: bytes) -> tuple[str, list[str]]:
-    """Its title and its lines; none where there are too many pages, or reading them takes too long."""
+    """Its title and its lines; none where there are too many pages or streams, or reading them takes too long."""
     from pypdf import PdfReader
 
+    if body.count(b"endstream") > MOST_STREAMS:
+        return "", []
     begun, lines = time.process_time(), list[str]()
     file = PdfReader(io.BytesIO(body))
     if len(file.pages) > MOST_PAGES:

@@ -127,7 +127,8 @@ def _read_as(document: Document, shape: Shape, body: bytes) -> Findings:
     if kind in ("feed", "sitemap") and not body.strip():
         raise UnreadableError(f"expected a {kind}, but this is empty")
     if kind in ("auto", "page") and is_pdf(document.body) and not counts.select and counts.digest == "text":
-        return read_pdf(document.body, document.now, counts, keep, document.marked) or read_bytes(document.body, counts)
+        found = read_pdf(document.body, document.now, counts, keep, document.marked)
+        return found or read_bytes(document.body, counts, may_be_text=True)
     if kind in ("auto", "feed"):
         if shape == "feed":
             return read_feed(body, document.url, document.now, document.switches)

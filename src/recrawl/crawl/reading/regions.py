@@ -13,6 +13,7 @@ no flipping as long as it is visited often enough to stand still in between, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import msgspec
 
@@ -25,6 +26,8 @@ MOST_STATES = 6
 """That a region is known to go back to."""
 UNKNOWN = -1
 NO_TEXT = 0
+MARK_BYTES = 7
+"""Of a fingerprint."""
 
 
 class Region(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -154,4 +157,7 @@ def unpacked(stored: bytes | None) -> Record:
 
 def state_of(marks: Sequence[int]) -> int:
     """A fingerprint of lines by theirs."""
-    return hash(tuple(marks)) if marks else NO_TEXT
+    if not marks:
+        return NO_TEXT
+    written = b"".join(mark.to_bytes(MARK_BYTES, "big") for mark in marks)
+    return int.from_bytes(blake2b(written, digest_size=MARK_BYTES).digest(), "big") or 1

@@ -26,7 +26,7 @@ from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from recrawl.crawl.reading.regions import UNKNOWN, Record, Region, packed, state_of, unpacked
+from recrawl.crawl.reading.regions import MARK_BYTES, UNKNOWN, Record, Region, packed, state_of, unpacked
 
 STEADY_AFTER, STEADY_INSIDE = 3, 8
 """Comparisons for which a line has stood that is steady: elsewhere, and in a restless region."""
@@ -274,4 +274,4 @@ def _shortened(lines: Sequence[str]) -> str:
 
 
 def _mark(line: str) -> int:
-    return int.from_bytes(blake2b(line.encode("utf-8", "replace"), digest_size=7).digest(), "big") or 1
+    return int.from_bytes(blake2b(line.encode("utf-8", "replace"), digest_size=MARK_BYTES).digest(), "big") or 1

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from recrawl.crawl.reading import json_text
 from recrawl.crawl.reading.digests import relation
 from recrawl.crawl.reading.findings import Findings, UnreadableError
 from recrawl.crawl.reading.json_text import DEEPEST
@@ -55,6 +56,19 @@ def test_what_is_no_json_is_text_unless_a_path_asks_for_it() -> None:
         said(b"<html><body>hello", "text/html", select="json:$.a")
     with pytest.raises(UnreadableError, match="picks nothing"):
         said(SHOP, select="json:$.none")
+
+
+def test_of_json_that_is_too_long_that_is_said() -> None:
+    with pytest.raises(UnreadableError, match="longer than 4 MB"):
+        said(b"[" + b"1," * 2_000_001 + b"1]", select="json:$[0]")
+
+
+def test_many_places_that_are_kept_beside_what_is_picked_are_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    is_in = json_text._is_in
+    monkeypatch.setattr(json_text, "_is_in", lambda place, others: looked.append(type(others)) or is_in(place, others))
+    said({"a": [*range(50)], "b": [*range(50)]}, select="json:$.a[*]", keep=("json:$.b[*]",))
+    assert set(looked) == {set}
 
 
 def test_what_is_made_to_take_long_does_not() -> None:

@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
+from recrawl.crawl.reading import pdf_text
 from recrawl.crawl.reading.digests import relation
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.reading.pages import read_bytes
 from recrawl.crawl.reading.readers import Document, Readers, read
 
 
@@ -53,6 +55,13 @@ def test_rules_and_numbers_hold_for_it() -> None:
 def test_what_has_no_text_is_compared_byte_by_byte(body: bytes) -> None:
     assert said(body).text == f"binary, {len(body):,} bytes"
     assert relation(said(body).digest, said(body + b" ").digest) == "differs"
+
+
+def test_a_file_of_too_many_streams_is_not_read_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = pdf(["text"])
+    monkeypatch.setattr(pdf_text, "MOST_STREAMS", 0)
+    assert said(body).text == f"binary, {len(body):,} bytes"
+    assert relation(read_bytes(body).digest, said(body).digest) == "another rule"
 
 
 def test_every_byte_counts_where_its_owner_says_so() -> None:
