@@ -20,7 +20,7 @@ from processes import Place, Stage, stage
 from recrawl.cli import run
 from recrawl.errors import StoreFullError
 from recrawl.store.records import Batch, Crawl, Progress, Source, Version, VisitUpdate
-from recrawl.store.sqlite import SqliteStore, wal
+from recrawl.store.sqlite import SqliteStore, database, migrations, wal
 from recrawl.store.sqlite.checkpoints import Checkpoints
 from recrawl.store.sqlite.repair import check
 from until import until
@@ -187,6 +187,36 @@ def test_a_small_store_with_a_long_log_on_a_full_disk_can_be_read_and_says_what_
             assert store.versions(1) == copy.versions(1)  # of which the last twenty are kept
             assert store.versions(1)[0].at == 79.0
             assert len(store.sources()) == len(copy.sources()) == 50
+
+
+def test_a_store_that_has_no_room_to_be_upgraded_stays_as_it_was_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with mounted(tmp_path / "small", "16m") as folder:
+        path, older = folder / "recrawl.db", migrations.steps()[:12]
+        with monkeypatch.context() as patch:
+            for module in (migrations, database):
+                patch.setattr(module, "steps", lambda: older)
+            with SqliteStore(path) as store, store._database.alone() as connection:
+                names = "id, source, at, outcome, status, requests, size, new, censored, error"
+                numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)"
+                connection.execute("PRAGMA foreign_keys = OFF")
+                connection.execute(
+                    f"{numbers} INSERT INTO crawls ({names}) "
+                    "SELECT i, 1, i, 'failed', 0, 1, 0, 0, 0, hex(zeroblob(100)) FROM n"
+                )
+        before, ballast = path.read_bytes(), _full(folder)
+        os.truncate(ballast, ballast.stat().st_size - 1_000_000)
+        monkeypatch.chdir(folder)
+        for command in (["status"], ["vacuum"]):
+            status, said = _ran(capsys, *command)
+            assert status == 2
+            assert f"no space left to upgrade it from schema 12 to {len(migrations.steps())}; it is as it was" in said
+            assert "The older recrawl can still open it" in said
+        assert path.read_bytes() == before
+        ballast.unlink()
+        assert _ran(capsys, "status")[0] == 0
+        assert check(path) == []
 
 
 def test_a_full_disk_gives_the_space_of_the_log_back_where_its_pages_fit_into_the_store(tmp_path: Path) -> None:

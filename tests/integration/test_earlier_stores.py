@@ -20,8 +20,10 @@ from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.scheduler import Scheduler
+from recrawl.store import upgrading
 from recrawl.store.opening import open_store
 from recrawl.store.roles import Store
+from recrawl.store.sqlite.migrations import steps
 from recrawl.wiring import make_decider
 
 KEPT = Path(__file__).parent.parent / "earlier_stores"
@@ -164,3 +166,19 @@ def test_rows_of_the_first_layout_leave_sources_known_as_crawled(tmp_path: Path)
     assert survey.sources == len(crawled)
     assert survey.newcomers == 1
     scheduler.close()
+
+
+def test_that_a_large_one_is_upgraded_is_said_when_it_begins_and_never_again(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upgrading, "LARGE_BYTES", kept.path.stat().st_size)
+    for _ in range(2):
+        kept.open().close()
+    (said,) = caplog.messages
+    assert said.startswith(f"store {kept.path} ")
+    assert f"to {len(steps())}, which takes about a minute per GB" in said
+
+
+def test_a_small_one_is_upgraded_without_a_word(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    kept.open().close()
+    assert caplog.messages == []

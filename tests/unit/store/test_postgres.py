@@ -26,6 +26,7 @@ pytest.importorskip("psycopg")
 import psycopg
 from psycopg.adapt import PyFormat
 
+from recrawl.store import upgrading
 from recrawl.store.postgres import PostgresStore, migrations, rows, search
 from recrawl.store.postgres.address import parsed
 from recrawl.store.postgres.connection import PostgresConnection, PostgresPool
@@ -195,6 +196,30 @@ class TestSchemas:
         server.sql(f"DELETE FROM {schema(url)}.migrations WHERE number = {len(steps())}")
         with pytest.raises(StoreError, match=r"older|no store"):
             PostgresStore(url, read_only=True)
+
+    def test_that_a_large_one_is_upgraded_is_said_when_it_begins_and_never_again(
+        self, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(upgrading, "LARGE_BYTES", 1)
+        with monkeypatch.context() as older:
+            older.setattr(migrations, "steps", lambda: steps()[:4])
+            PostgresStore(url).close()
+        assert caplog.messages == []
+        for _ in range(2):
+            PostgresStore(url).close()
+        (said,) = caplog.messages
+        assert f"upgrading from schema 4 to {len(steps())}, " in said
+
+    def test_one_that_has_no_room_to_be_upgraded_stays_as_it_was_and_says_so(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        PostgresStore(url).close()
+        full = "DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$"
+        with monkeypatch.context() as newer:
+            newer.setattr(migrations, "steps", lambda: (*steps(), "CREATE TABLE copied (x int)", full))
+            with pytest.raises(StoreFullError, match=rf"to upgrade it from schema {len(steps())} to .*it is as it was"):
+                PostgresStore(url)
+        PostgresStore(url).close()
 
     def test_changes_of_an_older_one_are_found_by_what_is_new_in_them(
         self, server: postgres.Server, url: str, monkeypatch: pytest.MonkeyPatch

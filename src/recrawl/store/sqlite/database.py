@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from recrawl.errors import StoreError
+from recrawl.store import upgrading
 from recrawl.store.sqlite import permissions, wal
 from recrawl.store.sqlite.checkpoints import Checkpoints
 from recrawl.store.sqlite.error_messages import store_error
@@ -128,13 +129,31 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(_WRITER_SETTINGS)
         if schema < len(steps()):
-            connection.execute("BEGIN IMMEDIATE")
-            with _ending(connection):
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                migrate(connection)
+            self._upgrade(connection)
         self._longest_log = wal.pace(connection, alone=not self._shares)
         if wal.length(self.path) > 2 * self._longest_log:
             wal.empty(connection)
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """All steps that are pending in one transaction; another program may have taken them while this one waited."""
+        connection.execute("BEGIN IMMEDIATE")
+        schema, size = connection.execute("PRAGMA user_version").fetchone()[0], self._size()
+        try:
+            with _ending(connection):
+                upgrading.tell(str(self.path), schema, len(steps()), size)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                migrate(connection)
+        except sqlite3.Error as error:
+            if not schema or not wal.is_out_of_room(error, self.path):
+                raise
+            way_out = (
+                f"free it, or move {self.path}, with {self.path.name}-wal if there is one, to a larger disk. "
+                "The older recrawl can still open it, and make it smaller by `recrawl vacuum`"
+            )
+            raise upgrading.no_room(str(self.path), schema, len(steps()), size, way_out) from error
+
+    def _size(self) -> int:
+        return self.path.stat().st_size + wal.length(self.path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -98,6 +98,12 @@ def no_room_to_share(error: sqlite3.Error, path: Path) -> bool:
     return code in _ROOM_ERRORS and room(path) < ROOM_BYTES
 
 
+def is_out_of_room(error: sqlite3.Error, path: Path) -> bool:
+    """Whether a write failed for want of space."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_FULL or no_room_to_share(error, path)
+
+
 def room(path: Path) -> int:
     """Bytes left on the disk of a store."""
     try:

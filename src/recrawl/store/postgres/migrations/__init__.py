@@ -9,12 +9,19 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+import psycopg
+
 from recrawl.errors import StoreError
+from recrawl.store import upgrading
 from recrawl.store.postgres.connection import PostgresConnection
 
 # One statement, so that no other program's migration comes between the two looks.
 _LOOK = """
 SELECT coalesce(bool_or(relname = 'migrations'), FALSE), count(*) FROM pg_class
+WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'
+"""
+_SIZE = """
+SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
 WHERE relnamespace = to_regnamespace($1) AND relkind = 'r'
 """
 
@@ -48,14 +55,20 @@ def migrate(connection: PostgresConnection, name: str, schema: str, lock: int) -
         return
     with connection.transaction():
         connection.run("SELECT pg_advisory_xact_lock($1)", lock)
-        before = taken(connection, name, schema)
+        before, size = taken(connection, name, schema), int(connection.fetchval(_SIZE, f'"{schema}"'))
+        upgrading.tell(name, before, len(steps()), size)
         connection.run(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         connection.run(
             "CREATE TABLE IF NOT EXISTS migrations (number bigint PRIMARY KEY, taken timestamptz DEFAULT now())"
         )
-        for number, script in enumerate(steps()[before:], before + 1):
-            connection.run(script)
-            connection.run("INSERT INTO migrations VALUES ($1)", number)
+        try:
+            for number, script in enumerate(steps()[before:], before + 1):
+                connection.run(script)
+                connection.run("INSERT INTO migrations VALUES ($1)", number)
+        except psycopg.errors.DiskFull as error:
+            if not before:
+                raise
+            raise upgrading.no_room(name, before, len(steps()), size, "free it on the server's disk") from error
 
 
 def refuse_older(number: int, name: str) -> None:
