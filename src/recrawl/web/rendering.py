@@ -16,7 +16,7 @@ from recrawl.errors import StoreError
 from recrawl.web import formatting
 from recrawl.web.charts.crawls import legend
 from recrawl.web.context import Context
-from recrawl.web.views.differences import difference
+from recrawl.web.views.differences import Comparisons, difference
 
 TITLES = {
     400: "That cannot be asked",
@@ -104,6 +104,7 @@ class Pages:
             fleet_seen=self._fleet_seen(),
             member=session.member,
             now=self._context.now(),
+            comparisons=Comparisons(),
             done=DONE.get(request.query_params.get("done", ""), ""),
             **shown,
         )

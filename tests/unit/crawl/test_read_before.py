@@ -9,13 +9,14 @@ import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.config import SourceOptions
+from recrawl.crawl import visitor
 from recrawl.crawl.fetching.fetcher import FetchResult
 from recrawl.crawl.fetching.transport import Response
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visitor import Reading, Visitor
 from recrawl.crawl.visits import CrawlRules, Intent, Visit
-from recrawl.store.records import Progress, Source
+from recrawl.store.records import Progress, Source, SourceKind
 from recrawl.store.source_terms import Defaults
 
 URL = "https://a.example/feed"
@@ -45,8 +46,10 @@ class Counting:
         return self.findings
 
 
-def intent_of(*, first: bool = False, in_full: bool = False, options: SourceOptions | None = None) -> Intent:
-    source = Source(id=1, url=URL, kind="feed", options=options or SourceOptions())
+def intent_of(
+    *, first: bool = False, in_full: bool = False, options: SourceOptions | None = None, kind: SourceKind = "feed"
+) -> Intent:
+    source = Source(id=1, url=URL, kind=kind, options=options or SourceOptions())
     progress = Progress(source=1, last=None if first else 50.0, visits=0 if first else 1)
     return Intent(0, source, progress, "a.example", 0.5, 0.4, source.terms(Defaults()), in_full=in_full)
 
@@ -58,12 +61,12 @@ def visits(
 
     async def scene() -> tuple[int, Visit]:
         readers, left = Counting(findings), list(answers)
-        visitor = Visitor(Sending(*answers), readers, None, ManualClock(100.0), Reading())  # type: ignore[arg-type]
-        visit = await visitor.visit(intent_of(first=True))
+        visiting = Visitor(Sending(*answers), readers, None, ManualClock(100.0), Reading())  # type: ignore[arg-type]
+        visit = await visiting.visit(intent_of(first=True))
         for _ in left[1:]:
             if stored:
-                visitor.stored(visit)
-            visit = await visitor.visit(again or intent_of())
+                visiting.stored(visit)
+            visit = await visiting.visit(again or intent_of())
         return readers.read_so_far, visit
 
     return asyncio.run(scene())
@@ -100,7 +103,13 @@ def test_what_was_not_stored_is_read_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "again", [intent_of(in_full=True), intent_of(first=True), intent_of(options=SourceOptions(follow=True))]
+    "again",
+    [
+        intent_of(in_full=True),
+        intent_of(first=True),
+        intent_of(options=SourceOptions(follow=True)),
+        intent_of(kind="page"),
+    ],
 )
 def test_it_is_read_again_where_it_may_name_others_or_nothing_is_known_of_it(again: Intent) -> None:
     assert visits((b"a", TYPE), (b"a", TYPE), (b"a", TYPE), again=again)[0] == 3
@@ -113,12 +122,23 @@ def test_pages_and_indexes_are_always_read(findings: Findings) -> None:
     assert visits((b"a", TYPE), (b"a", TYPE), findings=findings)[0] == 2
 
 
+def test_one_that_is_of_another_kind_now_is_read_as_such() -> None:
+    assert visits((b"a", TYPE), (b"a", TYPE), again=intent_of(kind="sitemap"))[0] == 2
+
+
+def test_no_mark_is_made_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked: list[object] = []
+    monkeypatch.setattr(visitor, "mark_of", lambda *given: marked.append(given) or 1)
+    assert visits((b"a", TYPE), (b"a", TYPE), again=intent_of(kind="page"))[0] == 2
+    assert len(marked) == 1
+
+
 def test_answers_are_told_apart_by_their_source() -> None:
     async def scene() -> int:
         readers = Counting(FEED)
-        visitor = Visitor(Sending((b"a", TYPE), (b"a", TYPE)), readers, None, ManualClock(1.0), Reading())  # type: ignore[arg-type]
-        visitor.stored(await visitor.visit(intent_of(first=True)))
-        await visitor.visit(msgspec.structs.replace(intent_of(), number=7))
+        visiting = Visitor(Sending((b"a", TYPE), (b"a", TYPE)), readers, None, ManualClock(1.0), Reading())  # type: ignore[arg-type]
+        visiting.stored(await visiting.visit(intent_of(first=True)))
+        await visiting.visit(msgspec.structs.replace(intent_of(), number=7))
         return readers.read_so_far
 
     assert asyncio.run(scene()) == 2

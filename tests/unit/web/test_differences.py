@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.crawl.reading.diffs import Noise, unified
 from recrawl.crawl.reading.diffs import difference as stored_difference
 from recrawl.crawl.reading.plain_text import visible
-from recrawl.web.views.differences import Piece, difference
+from recrawl.web.views import differences
+from recrawl.web.views.differences import MOST_STEPS, Comparisons, Piece, difference
 
 SAID = ["price", "5.00", "6.00", "euros", "-", "@@", "+", "sold  out", ""]
 WORDS = st.lists(st.sampled_from(SAID), max_size=4).map(" ".join)
@@ -43,6 +45,36 @@ def test_a_line_that_became_another_is_shown_word_by_word() -> None:
 def test_lines_that_have_nothing_in_common_are_not_paired() -> None:
     (hunk,) = difference("@@ -1,1 +1,1 @@\n-Sold out\n+Hello world").hunks
     assert [line.how for line in hunk.lines] == ["gone", "come"]
+
+
+def test_what_is_made_to_take_long_is_shown_in_whole_lines() -> None:
+    budget, ways = Comparisons(), ("a b c", "b c a", "c a b")
+    lines = [" ".join(["x" if k < 12 else "y", *[ways[k % 3]] * 70, str(k)]) for k in range(24)]
+    diff = "@@ @@\n" + "\n".join([f"-{line}" for line in lines[:12]] + [f"+{line}" for line in lines[12:]])
+    told = [line.how for hunk in difference(diff, budget).hunks for line in hunk.lines]
+    assert 0 <= budget.left < MOST_STEPS
+    assert {"gone", "changed"} <= set(told)
+    few = "@@ @@\n-a b c\n+a x c"
+    assert [line.how for line in difference(few, budget).hunks[0].lines] == ["changed"]
+    assert [line.how for line in difference(few, Comparisons(0)).hunks[0].lines] == ["gone", "come"]
+
+
+def test_lines_that_are_paired_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, matcher = [], differences.SequenceMatcher
+    monkeypatch.setattr(
+        differences, "SequenceMatcher", lambda *given, **more: made.append(1) or matcher(*given, **more)
+    )
+    difference("@@ @@\n-It costs 5 euros\n+It costs 6 euros")
+    assert len(made) == 1
+
+
+def test_a_word_of_a_very_long_line_is_shown() -> None:
+    line = " ".join(f"word{k % 50}" for k in range(5000))
+    (hunk,) = difference(f"@@ @@\n-{line} old {line}\n+{line} new {line}").hunks
+    assert [piece for piece in hunk.lines[0].pieces if piece.how != "same"] == [
+        Piece("old", "gone"),
+        Piece("new", "come"),
+    ]
 
 
 def test_what_is_noise_is_told() -> None:
