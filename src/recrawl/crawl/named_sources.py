@@ -15,7 +15,7 @@ policy, and only `MOST_LISTINGS` are: a menu that stands on every page of a site
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -51,14 +51,15 @@ class NamedSources:
     def told(self, numbers: Sequence[int], outcomes: Sequence[VisitOutcome]) -> dict[int, Listed]:
         """What visits to lists showed, by their numbers; the order of a page goes into its progress."""
         out: dict[int, Listed] = {}
-        for number, outcome in zip(numbers, outcomes, strict=True):
+        naming = self._naming([outcome.mentions for outcome in outcomes])
+        for number, outcome, names in zip(numbers, outcomes, naming, strict=True):
             mentions, at, progress = outcome.mentions, outcome.crawl.at, outcome.progress
             if mentions is None or number not in self.roster:
                 continue
             if mentions.by_order:
                 entry, progress.listing = self.heard_in_order(number, mentions, at, progress.listing)
             else:
-                entry = self.heard(number, mentions, at)
+                entry = self._heard(number, mentions, at, names)
             if entry is not None:
                 out[number] = entry
         return out
@@ -70,8 +71,11 @@ class NamedSources:
             number: of the source it was found at
             at: when it was visited
         """
+        return self._heard(number, mentions, at, self._naming([mentions])[0])
+
+    def _heard(self, number: int, mentions: Mentions, at: float, names: bool) -> Listed | None:
         listed = number in self._lists
-        if not listed and not self._names_anybody(mentions) and not self.is_list(number):
+        if not listed and not names and not self.is_list(number):
             return None
         ids, lastmod = self._known(number, mentions, at)
         if not len(ids) and not listed and not self.is_list(number):
@@ -100,13 +104,19 @@ class NamedSources:
         self._lists.discard(number)
         self._listings.discard(number)
 
-    def _names_anybody(self, mentions: Mentions) -> bool:
-        """Whether anything it names is in the catalogue: most feeds name nothing that is."""
-        urls = self.roster.urls
-        return any(
-            url in urls or (("#" in url or "?" in url) and without_tracking(url.partition("#")[0]) in urls)
-            for url in mentions.urls
-        )
+    def _naming(self, documents: Sequence[Mentions | None]) -> list[bool]:
+        """Whether anything that each names is in the catalogue: most feeds name nothing that is."""
+        urls: list[str] = []
+        ends = []
+        for mentions in documents:
+            if mentions is not None and not mentions.by_order:
+                urls += mentions.urls
+                urls += [without_tracking(url.partition("#")[0]) for url in mentions.urls if "#" in url or "?" in url]
+            ends.append(len(urls))
+        out = [False] * len(ends)
+        for place in self.roster.urls.those_of(urls):
+            out[bisect_right(ends, place)] = True
+        return out
 
     def _known(self, number: int, mentions: Mentions, at: float) -> Listed:
         """Those of the catalogue, each once, with the latest time said of it."""

@@ -7,14 +7,17 @@ The keys are not kept here: whoever has numbers can say what each stands for. So
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recrawl.records import IntArray
 
 FEWEST = 64
 EMPTY, LEFT = -1, -2
+BITS_PER_PLACE = 4
+"""Of the hashes met: of what is not here, one in six at most has the bit of something that is."""
 
 
 class NumberIndex:
@@ -22,6 +25,7 @@ class NumberIndex:
 
     Parameters
         key: what a number stands for; it must not change while the number is here
+        often_missed: most of what is looked for is not here; takes half a byte per place
 
     >>> names = ["a", "b"]
     >>> index = NumberIndex(names.__getitem__)
@@ -31,8 +35,10 @@ class NumberIndex:
     (1, None)
     """
 
-    def __init__(self, key: Callable[[int], Hashable]) -> None:
+    def __init__(self, key: Callable[[int], Hashable], often_missed: bool = False) -> None:
         self._key = key
+        self._met = bytearray(FEWEST * BITS_PER_PLACE // 8) if often_missed else None
+        """A bit per hash of what is or was here."""
         self._places = array("i", [EMPTY]) * FEWEST
         self._used = self._size = 0
         """Places that are not empty, and numbers that are here."""
@@ -46,10 +52,21 @@ class NumberIndex:
         number = self._places[place]
         return number if number >= 0 else None
 
+    def possible(self, keys: Sequence[Hashable]) -> IntArray:
+        """Places among these of all that may be here, for many at once: where it is not named, it is not here."""
+        if self._met is None:
+            return np.arange(len(keys))
+        met, byte, bit = self._bits(np.fromiter(map(hash, keys), np.int64, len(keys)))
+        return np.flatnonzero(met[byte] & bit)
+
     def put(self, number: int) -> None:
         """It is here from now on, in the place of another that stands for the same."""
         self.reserve(1)
-        place = self._place(self._key(number))
+        key = self._key(number)
+        if self._met is not None:
+            bit = hash(key) & (8 * len(self._met) - 1)
+            self._met[bit >> 3] |= 1 << (bit & 7)
+        place = self._place(key)
         before = self._places[place]
         self._used += before == EMPTY
         self._size += before < 0
@@ -58,6 +75,9 @@ class NumberIndex:
     def put_all(self, numbers: IntArray, hashes: IntArray) -> None:
         """Several at once, which stand for different things, none of them here; `hashes` are those of their keys."""
         self.reserve(len(numbers))
+        if self._met is not None:
+            met, byte, bit = self._bits(hashes)
+            np.bitwise_or.at(met, byte, bit)
         table, mask, step = np.frombuffer(self._places, np.int32), len(self._places) - 1, 0
         left, places = numbers.astype(np.int32), hashes & mask
         while len(left):
@@ -75,6 +95,12 @@ class NumberIndex:
         if self._places[place] == number:
             self._places[place] = LEFT
             self._size -= 1
+
+    def _bits(self, hashes: IntArray) -> tuple[NDArray[np.uint8], IntArray, NDArray[np.uint8]]:
+        """All bits, and where each of these hashes has its own: the byte, and the bit in it."""
+        met = np.frombuffer(self._met or b"", np.uint8)
+        place = hashes & (8 * len(met) - 1)
+        return met, place >> 3, np.left_shift(1, place & 7).astype(np.uint8)
 
     def _place(self, key: Hashable) -> int:
         """Where it is, or could be."""
@@ -100,5 +126,7 @@ class NumberIndex:
             size *= 2
         self._places = array("i", [EMPTY]) * size
         self._used = self._size = 0
+        if self._met is not None:
+            self._met = bytearray(size * BITS_PER_PLACE // 8)
         for number in numbers:
             self.put(number)

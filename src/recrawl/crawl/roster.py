@@ -150,10 +150,10 @@ class Roster:
         """Those that are not 1."""
         self._marks = bytearray()
         self._by_id = NumberIndex(self._ids.__getitem__)
-        self._by_url = NumberIndex(self.labels.__getitem__)
+        self._by_url = NumberIndex(self.labels.__getitem__, often_missed=True)
         self.numbers: Mapping[int, int] = ById(self, self._by_id)
         """Those in the catalogue, by the store's id."""
-        self.urls: Mapping[str, int] = ByUrl(self, self._by_url)
+        self.urls = ByUrl(self, self._by_url)
         """Those in the catalogue, by URL."""
         self.in_flight: set[int] = set()
         """Those being visited: chosen, and neither committed nor given back."""
@@ -466,6 +466,10 @@ class ByUrl(Mapping[str, int]):
         """The number, if it is there."""
         number = self._index.find(url)
         return default if number is None else number
+
+    def those_of(self, urls: Sequence[str]) -> list[int]:
+        """Places among these of all that are here, for many of which hardly any is."""
+        return [k for k in self._index.possible(urls).tolist() if self._index.find(urls[k]) is not None]
 
     def __len__(self) -> int:
         return len(self._index)

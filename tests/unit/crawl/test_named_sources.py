@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.named_sources import MOST_LISTINGS, MOST_REMEMBERED, NamedSources, moved_up
 from recrawl.crawl.roster import Roster
-from recrawl.store.records import Progress, Source, keys_in
+from recrawl.crawl.visits import VisitOutcome
+from recrawl.store.records import Crawl, Progress, Source, keys_in
 
 NOW = 1_750_000_000.0
 SITE = "https://a.example"
@@ -23,6 +24,12 @@ def roster_of(*paths: str, added: float = NOW - 1e6) -> Roster:
     for number, path in enumerate(paths):
         roster.add(Source(id=number + 1, url=SITE + path, added=added))
     return roster
+
+
+def outcome(mentions: Mentions | None) -> VisitOutcome:
+    progress = Progress(source=1)
+    crawl = Crawl(source=1, at=NOW, outcome="new")
+    return VisitOutcome(kind="items", crawl=crawl, progress=progress, mentions=mentions)
 
 
 def visited(roster: Roster, number: int, at: float) -> None:
@@ -149,3 +156,20 @@ def test_one_that_is_put_first_moves_up_alone(before: list[int], data: st.DataOb
     mover = data.draw(st.sampled_from(before[1:]))
     assert moved_up(before, [mover, *(key for key in before if key != mover)]) == {mover}
     assert moved_up(before, [99, *before]) == set()
+
+
+@given(st.lists(st.none() | st.lists(st.integers(0, 12), max_size=6), max_size=4))
+def test_all_visits_at_once_tell_what_each_tells_alone(named: list[list[int] | None]) -> None:
+    """Those below 4 are known; above, by their tracking parameters and fragments, or not at all."""
+    urls = [f"{SITE}/{k}" for k in range(8)] + [f"{SITE}/{k}?utm_source=x#top" for k in range(5)]
+    paths = [f"/{k}" for k in range(4)]
+    documents = [None if each is None else Mentions([urls[k] for k in each], [NOW] * len(each)) for each in named]
+    together = NamedSources(roster_of(*paths)).told(range(len(named)), [outcome(each) for each in documents])
+    alone = NamedSources(roster_of(*paths))
+    for number, each in enumerate(documents):
+        wanted = None if each is None else alone.heard(number, each, NOW)
+        assert (wanted is None) == (number not in together)
+        if wanted is not None:
+            assert together[number][0].tolist() == wanted[0].tolist()
+            known = {k if k < 8 else k - 8 for k in named[number] or []}
+            assert wanted[0].tolist() == sorted(k for k in known if k < 4 and k != number)

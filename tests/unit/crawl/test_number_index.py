@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +43,31 @@ def test_places_of_those_that_left_are_used_again() -> None:
         index.put(number)
         index.remove(number)
     assert len(index._places) < 1000
+
+
+@given(st.sets(st.integers(0, 5000)), st.sets(st.integers(0, 5000)), st.sets(st.integers(0, 5000)))
+def test_what_may_be_here_leaves_out_nothing_that_is(one_by_one: set[int], at_once: set[int], gone: set[int]) -> None:
+    keys = [f"https://{k}.example/" for k in [*one_by_one, *(at_once - one_by_one)]]
+    index = NumberIndex(keys.__getitem__, often_missed=True)
+    for number in range(len(one_by_one)):
+        index.put(number)
+    rest = np.arange(len(one_by_one), len(keys))
+    index.put_all(rest, np.array([hash(keys[number]) for number in rest], np.int64))
+    for number, key in enumerate(keys):
+        if key in {f"https://{k}.example/" for k in gone}:
+            index.remove(number)
+    asked = [f"https://{k}.example/" for k in range(5001)]
+    here = {place for place, key in enumerate(asked) if index.find(key) is not None}
+    assert here <= set(index.possible(asked).tolist())
+
+
+def test_hardly_any_that_is_not_here_is_looked_for() -> None:
+    keys = [f"https://{k}.example/" for k in range(10_000)]
+    index = NumberIndex(keys.__getitem__, often_missed=True)
+    for number in range(len(keys)):
+        index.put(number)
+    assert len(index.possible([f"https://{k}.example/feed" for k in range(10_000)])) < 2500
+
+
+def test_all_may_be_here_where_nobody_keeps_account() -> None:
+    assert NumberIndex([0].__getitem__).possible(["a", "b"]).tolist() == [0, 1]
