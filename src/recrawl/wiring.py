@@ -200,7 +200,8 @@ def collect_rarely() -> None:
     """Look for rubbish in what a crawl makes, not in the program itself, and not every few visits.
 
     A visit leaves nothing that refers to itself, save where something failed; as it is, Python goes through all that is
-    loaded again and again, for a tenth of the time of a crawl.
+    loaded again and again, for a tenth of the time of a crawl. It is set for the whole process: for programs of ours
+    alone, never where somebody else's program uses a `Scheduler` or a crawler.
     """
     gc.collect()
     gc.freeze()

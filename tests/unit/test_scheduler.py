@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import threading
@@ -16,6 +17,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import recrawl
 from recrawl.clock import ManualClock
 from recrawl.config import Config, SourceOptions
 from recrawl.crawl.hold_release import release
@@ -838,6 +840,22 @@ def test_several_threads_may_ask_and_report(make: Make, clock: ManualClock) -> N
     assert trouble == []
     assert sorted(handed) == sorted(f"k{number}" for number in range(400))
     assert (scheduler.in_flight, scheduler.unwritten) == (0, 0)
+
+
+def test_the_collector_of_the_program_around_it_is_left_alone(make: Make, clock: ManualClock) -> None:
+    before = gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()
+    scheduler = make()
+    for key in KEYS:
+        scheduler.add(key)
+    assert fetched(scheduler, clock, 5)
+    scheduler.close()
+    assert (gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()) == before
+
+
+def test_the_collector_is_set_only_by_programs_that_have_a_process_of_their_own() -> None:
+    package = Path(str(recrawl.__file__)).parent
+    setting = [path for path in package.rglob("*.py") if "collect_rarely()" in path.read_text()]
+    assert {str(path.relative_to(package)) for path in setting} == {"wiring.py", "cli/run_.py", "cluster/ray_actors.py"}
 
 
 class TestWhatACallerMayExpect:

@@ -265,11 +265,13 @@ class ShardActor(_Actor):
 
 
 async def _run_shard(actor: ShardActor, name: str, config: Any, space: str) -> None:
+    from recrawl import wiring
     from recrawl.clock import SystemClock
     from recrawl.cluster.shard import Shard
 
     store = await asyncio.to_thread(_opened_when_there, config.store)
     try:
+        wiring.collect_rarely()  # an actor has a process of its own
         shard = Shard(name, config, store, RayLink(space), SystemClock())
         actor._loop, actor._shard = asyncio.get_running_loop(), shard
         await shard.run()

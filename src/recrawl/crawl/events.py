@@ -61,18 +61,16 @@ class _ItemBody(msgspec.Struct, frozen=True):
     item: _Item
 
 
-def item_event(source: Source, item: Item, worth: float, now: float) -> Event:
-    """A new item was found; `worth` is the interest captured by it, 0 in the backlog of a first visit.
+def item_events(source: Source, found: Sequence[tuple[Item, float]], now: float) -> list[Event]:
+    """New items were found, each with the interest captured by it, 0 in the backlog of a first visit.
 
-    >>> event = item_event(Source(id=7, url="https://a.example/feed"), Item(source=7, key=-1, title="News"), 0.5, 60.0)
+    What they say of the source is written once.
+
+    >>> item = Item(source=7, key=-1, title="News")
+    >>> (event,) = item_events(Source(id=7, url="https://a.example/feed"), [(item, 0.5)], 60.0)
     >>> msgspec.json.decode(event.body)["id"]
     'item:7:ffffffffffffffff'
     """
-    return item_events(source, [(item, worth)], now)[0]
-
-
-def item_events(source: Source, found: Sequence[tuple[Item, float]], now: float) -> list[Event]:
-    """The same of all that a visit found, each with its worth; what they say of the source is written once."""
     if not found:
         return []
     try:

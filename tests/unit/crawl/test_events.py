@@ -4,8 +4,8 @@ import math
 
 import msgspec
 
-from recrawl.crawl.events import change_event, heading, item_event, source_event
-from recrawl.store.records import Item, Source, Version, item_key
+from recrawl.crawl.events import change_event, heading, item_events, source_event
+from recrawl.store.records import Event, Item, Source, Version, item_key
 
 NOW = 1_700_000_000.25
 SOURCE = Source(id=7, url="https://a.example/feed", title="A", tags=("news", "uk"), headers={"Cookie": "secret"})
@@ -20,8 +20,13 @@ ITEM = Item(
 )
 
 
+def event_of(source: Source, item: Item, worth: float, now: float) -> Event:
+    (event,) = item_events(source, [(item, worth)], now)
+    return event
+
+
 def test_an_item_is_told_with_its_source_and_its_worth():
-    event = item_event(SOURCE, ITEM, 0.75, NOW)
+    event = event_of(SOURCE, ITEM, 0.75, NOW)
     assert event.at == NOW
     assert msgspec.json.decode(event.body) == {
         "type": "item",
@@ -57,7 +62,7 @@ def test_a_source_that_moved_is_told_with_its_new_address():
 
 def test_the_same_item_has_the_same_id_and_others_have_others():
     ids = {
-        heading(item_event(msgspec.structs.replace(SOURCE, id=id), Item(source=id, key=key), 0.0, at)).id
+        heading(event_of(msgspec.structs.replace(SOURCE, id=id), Item(source=id, key=key), 0.0, at)).id
         for id in (7, 8)
         for key in (item_key("one"), item_key("two"))
         for at in (NOW, NOW + 1.0)
@@ -75,7 +80,7 @@ def test_credentials_and_headers_are_not_told():
         SOURCE, url="https://me:secret@a.example/", note="moved from http://me:secret@b.example/@x"
     )
     bodies = [
-        item_event(private, ITEM, 0.0, NOW).body,
+        event_of(private, ITEM, 0.0, NOW).body,
         change_event(private, Version(source=7, at=NOW, digest=""), 0.0, NOW).body,
         source_event(private, "moved", NOW).body,
     ]
@@ -84,7 +89,7 @@ def test_credentials_and_headers_are_not_told():
 
 
 def test_text_that_is_no_text_and_worth_that_is_no_number_are_still_json():
-    event = item_event(SOURCE, Item(source=7, key=1, title="half \ud800 a pair\n\u2028", link="\x00"), math.nan, NOW)
+    event = event_of(SOURCE, Item(source=7, key=1, title="half \ud800 a pair\n\u2028", link="\x00"), math.nan, NOW)
     body = msgspec.json.decode(event.body)
     assert body["item"]["title"] == "half \N{REPLACEMENT CHARACTER} a pair\n\u2028"
     assert (body["worth"], body["type"], body["item"]["published"]) == (None, "item", None)
@@ -94,5 +99,5 @@ def test_text_that_is_no_text_and_worth_that_is_no_number_are_still_json():
 def test_a_heading_falls_back_on_the_source():
     about = heading(source_event(SOURCE, "retired", NOW))
     assert (about.type, about.link, about.title) == ("source", "https://a.example/feed", "A")
-    about = heading(item_event(SOURCE, ITEM, 0.0, NOW))
+    about = heading(event_of(SOURCE, ITEM, 0.0, NOW))
     assert (about.type, about.link, about.title) == ("item", "https://a.example/1", "One")

@@ -20,7 +20,7 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from recrawl.clock import ManualClock, SystemClock
-from recrawl.crawl.events import item_event
+from recrawl.crawl.events import item_events
 from recrawl.crawl.outlets import (
     CommandOutlet,
     FileOutlet,
@@ -59,7 +59,7 @@ class Told(ManualClock):
 
 def an_event(number: int, title: str = "", source: int = 1) -> Event:
     item = Item(source=source, key=number, title=title or f"Item {number}", link=f"https://a.example/{number}")
-    return item_event(Source(id=source, url="https://a.example/feed"), item, 1.0, NOW)
+    return item_events(Source(id=source, url="https://a.example/feed"), [(item, 1.0)], NOW)[0]
 
 
 def number_of(event: Event) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recrawl.crawl.committer import look_up
-from recrawl.crawl.events import item_event
+from recrawl.crawl.events import item_events
 from recrawl.crawl.fetching.fetcher import FetchResult
 from recrawl.crawl.reading.findings import Findings, FoundItem
 from recrawl.crawl.reading.items import links_instead, make_item, told_apart
@@ -62,7 +62,7 @@ def new_titles(folder: Path, stored: dict[str, str], *items: FoundItem, last: fl
         store.add([Source(url=URL)])
         old = [Item(source=1, key=item_key(key), title=title, first_seen=LAST) for key, title in stored.items()]
         source, progress = Source(id=1, url=URL), Progress(source=1, last=last)
-        store.commit(Batch(items=old, events=[item_event(source, item, 0.0, LAST) for item in old]))
+        store.commit(Batch(items=old, events=item_events(source, [(item, 0.0) for item in old], LAST)))
         findings = Findings(kind="feed", items=told_apart(items))
         intent = Intent(
             number=0, source=source, progress=progress, host="", index=0.0, price=0.0, options=EffectiveOptions()

@@ -248,10 +248,5 @@ def with_believed_dates(items: Sequence[FoundItem], now: float) -> list[FoundIte
 
 def telling(dates: Sequence[float | None], last: float | None) -> list[float]:
     """Of the dates of new items, as `believed`, those that fit in with the last visit (None: there was none)."""
-    since = told_since(last)
+    since = FEEDS_BEGAN if last is None else max(FEEDS_BEGAN, last - LATE_S)
     return [date for date in dates if date is not None and date >= since]
-
-
-def told_since(last: float | None) -> float:
-    """The earliest date of a new item that fits in with the last visit."""
-    return FEEDS_BEGAN if last is None else max(FEEDS_BEGAN, last - LATE_S)
