@@ -10,6 +10,7 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.requested_crawls import made_in_vain
+from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.errors import StoreError
 from recrawl.store.records import Batch, Hold, Progress, Source
@@ -42,6 +43,7 @@ class CatalogueWatcher:
     ) -> None:
         self._decider, self._store_writer, self._clock = decider, store_writer, clock
         self._revision, self._under_way, self._told, self._came = revision, under_way, told, came
+        self._roster_store = RosterStore(decider.roster, store_writer)
         self._postponed: set[int] = set()
         self._turn = asyncio.Lock()
         self._closed = False
@@ -70,7 +72,7 @@ class CatalogueWatcher:
     async def _follow(self) -> None:
         """Pass on what changed. A source that comes back while its last visit is under way waits for the end of it.
 
-        Nothing counts as followed before all of it is read: whoever is interrupted begins again.
+        Nothing counts as followed before all of it is passed on: whoever is interrupted begins again.
         """
         revision, since = await self._store_writer.ask(lambda store: store.revision()), self._revision
         back = self._postponed.difference(self._under_way()) if self._postponed else set()
@@ -88,8 +90,8 @@ class CatalogueWatcher:
         asked = [(each, progress[each.id]) for each in edited if each.id in progress]
         log_s = self._decider.rules.log_s
         in_vain = await self._store_writer.ask(lambda store: set(made_in_vain(store, asked, now, log_s)))
-        self._revision, self._postponed = revision, postponed
         await self._upsert(edited, progress, holds, in_vain)
+        self._revision, self._postponed = revision, postponed
         self._came(fresh)
 
     async def _upsert(
@@ -100,11 +102,14 @@ class CatalogueWatcher:
         for start in range(0, len(edited), PORTION):
             portion = edited[start : start + PORTION]
             past = [progress.pop(source.id) for source in portion if source.id in progress]
-            self._decider.upsert(portion, self._clock.now(), past, holds)
-            self._decider.requests_made(each.id for each in portion if each.id in in_vain)
+            known = self._decider.looked_at(portion, self._clock.now())
+            async with self._roster_store.at_hand(progress=known):
+                with self._decider.roster.at_hand(portion):
+                    self._decider.upsert(portion, self._clock.now(), past, holds)
+                    self._decider.requests_made(each.id for each in portion if each.id in in_vain)
             self._told()
             if lifted := self._decider.holds.drain_lifted():
-                await self._store_writer.commit(Batch(progress=lifted))
+                await self._roster_store.commit(Batch(progress=lifted))
             await asyncio.sleep(0)
 
     def _is_new(self, source: Source) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from msgspec import structs
@@ -19,6 +20,7 @@ from recrawl.crawl.decider import Decider
 from recrawl.crawl.fetching.fetcher import Fetcher
 from recrawl.crawl.reading import items
 from recrawl.crawl.reading.findings import FoundItem
+from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import Visit, VisitOutcome
@@ -63,6 +65,7 @@ class Committer:
     ) -> None:
         self._decider, self._fetcher, self._store_writer, self._clock = decider, fetcher, store_writer, clock
         self._batch_s, self._foretold, self._concluded, self._begin = batch_s, foretold, concluded, begin
+        self._roster_store = RosterStore(decider.roster, store_writer)
         self._finished: list[Visit] = []
         self._news = asyncio.Event()
         self._closing = False
@@ -113,7 +116,8 @@ class Committer:
     async def _commit(self, visits: list[Visit]) -> None:
         known = await self._store_writer.persist(lambda store: look_up(store, visits))
         async with self.learning:
-            outcomes = self._decider.learn_from(known, self._clock.now())
+            async with self._answered(known):
+                outcomes = self._decider.learn_from(known, self._clock.now())
             await self._commit_named(known)
             await self._conclude(known, outcomes)
 
@@ -137,16 +141,24 @@ class Committer:
             await self._store_writer.commit(Batch(items=items[start:end], events=events[start:end]))
         outcome.items, outcome.events = [], events[len(items) :]
         async with self.learning:
-            self._decider.learn([visit.intent.number], [outcome], self._clock.now())
+            async with self._answered([visit]):
+                self._decider.learn([visit.intent.number], [outcome], self._clock.now())
             await self._commit_named([visit])
             await self._conclude([visit], [outcome])
+
+    def _answered(self, visits: list[Visit]) -> AbstractAsyncContextManager[None]:
+        """Inside, what owners say of those whose crawls they asked for is at hand: the policy is told it anew."""
+        asked = self._decider.schedules.asked(visit.intent.number for visit in visits)
+        return self._roster_store.at_hand(lines=asked)
 
     async def _commit_named(self, visits: list[Visit]) -> None:
         """The schedules of sources that visited lists name: before the lists, which will not name them again."""
         named = self._decider.named_anew(visit.intent.number for visit in visits)
         for start in range(0, len(named), PIECE):
-            schedules = self._decider.scheduled(named[start : start + PIECE])
-            await self._store_writer.commit(Batch(progress=schedules))
+            piece = named[start : start + PIECE]
+            async with self._roster_store.at_hand(progress=piece):
+                schedules = self._decider.scheduled(piece)
+            await self._roster_store.commit(Batch(progress=schedules))
 
     async def _conclude(self, visits: list[Visit], outcomes: list[VisitOutcome]) -> None:
         """Commit what visits led to, and let others know."""

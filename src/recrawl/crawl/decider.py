@@ -134,6 +134,12 @@ class Decider:
         host that had no source here before counts as visited now, and `holds` of others are kept to.
         """
         self.holds.now = now
+        with self.roster.at_hand(sources):
+            self._upsert(sources, now, progress, holds)
+
+    def _upsert(
+        self, sources: Sequence[Source], now: float, progress: Iterable[Progress], holds: Iterable[Hold]
+    ) -> None:
         for source in sources:
             if source.id in self.roster.numbers:
                 self._change(self.roster.numbers[source.id], source, now, stored=True)
@@ -153,6 +159,11 @@ class Decider:
         self._expect_lists([number for number, source in zip(numbers, fresh, strict=True) if source.kind == "sitemap"])
         self.hosts.respect(numbers, strangers, holds, now)
         self.holds.tell(numbers)
+
+    def looked_at(self, sources: Iterable[Source], now: float) -> list[int]:
+        """Those known of these whose progress `upsert` looks at: they are held, or have moved."""
+        roster, known = self.roster, [(self.roster.numbers.get(source.id), source.url) for source in sources]
+        return [n for n, url in known if n is not None and (roster.held_until(n) > now or roster.url(n) != url)]
 
     def remove(self, ids: Iterable[int]) -> None:
         """Sources were removed from the catalogue."""
@@ -447,15 +458,16 @@ class Decider:
         """How far readers' clicks have been heard; None if nobody listens."""
         return self.policy.mark if isinstance(self.policy, Readers) else None
 
-    def hear(self, heard: NewClicks, now: float) -> list[Progress]:
-        """Learn from readers' clicks; the new schedule of the sources they touch, to be stored."""
+    def hear(self, heard: NewClicks, now: float) -> list[int]:
+        """Learn from readers' clicks; the sources they touch, whose new schedule is to be stored."""
         if not isinstance(self.policy, Readers):
             return []
         numbers = self.roster.numbers
         here = [(numbers[each.source], each) for each in heard.opened if each.source in numbers]
         clicked = Clicked(*(np.array([getattr(each, name) for _, each in here], float) for name in Clicked._fields))
         ids = np.array([number for number, _ in here], np.int64)
-        return self.scheduled(self.policy.feedback(ids, clicked, now=now, mark=heard.mark).tolist())
+        touched: list[int] = self.policy.feedback(ids, clicked, now=now, mark=heard.mark).tolist()
+        return touched
 
     # -- signals
 

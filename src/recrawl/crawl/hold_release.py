@@ -18,6 +18,7 @@ from recrawl.clock import Clock
 from recrawl.crawl import hold_causes
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.fetching.fetcher import Fetcher
+from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.urls import origin
 from recrawl.errors import StoreError, StoreTakenError
@@ -117,6 +118,7 @@ class Releases:
         told: Callable[[], None],
     ) -> None:
         self._decider, self._fetcher, self._store_writer, self._clock = decider, fetcher, store_writer, clock
+        self._roster_store = RosterStore(decider.roster, store_writer)
         self._seen, self._told = seen, told
         self._log = structlog.get_logger("recrawl")
 
@@ -126,8 +128,8 @@ class Releases:
             await self._clock.sleep(every_s)
             try:
                 for each in await self._store_writer.ask(lambda store: released_since(store, self._seen)):
-                    self._seen = each.number
                     await self._lift(each)
+                    self._seen = each.number
             except StoreTakenError:
                 raise
             except StoreError as error:
@@ -136,7 +138,9 @@ class Releases:
     async def _lift(self, released: Release) -> None:
         for each in released.rules:
             self._fetcher.forget_rules(each)
-        lifted = self._decider.release(released.sources, released.hosts, self._clock.now())
+        numbers = self._decider.roster.numbers_of(released.sources)
+        async with self._roster_store.at_hand(progress=numbers):
+            lifted = self._decider.release(released.sources, released.hosts, self._clock.now())
         self._told()
         batch = Batch(progress=lifted, holds=self._fetcher.drain_holds(), robots=self._fetcher.drain_robots())
-        await asyncio.shield(self._store_writer.commit(batch))
+        await asyncio.shield(self._roster_store.commit(batch))

@@ -14,6 +14,7 @@ from recrawl.crawl.committer import Begin
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.intervals import Intervals
 from recrawl.crawl.request_budget import Allotment, RequestBudget
+from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.signals import BATCH, Told, gather
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
@@ -56,6 +57,7 @@ class Maintenance:
         self._decider, self._store_writer, self._request_budget = decider, store_writer, request_budget
         self._clock, self._stats, self._intervals, self._keep = clock, stats, intervals, keep
         self._learning, self._begin, self._budgets, self._told = learning, begin, budgets, told
+        self._roster_store = RosterStore(decider.roster, store_writer)
         self._click_reader = ClickReader()
         self._priced: tuple[int, float, int] = (0, 0.0, 0)
         self._judged: dict[int, float] = {}
@@ -95,8 +97,10 @@ class Maintenance:
 
     async def _learn(self, heard: NewClicks, now: float) -> None:
         async with self._learning:
-            progress = self._decider.hear(heard, now)
-            await self._store_writer.commit(Batch(progress=progress, shared=self._decider.memory.shared()))
+            touched = self._decider.hear(heard, now)
+            async with self._roster_store.at_hand(progress=touched):
+                progress = self._decider.scheduled(touched)
+            await self._roster_store.commit(Batch(progress=progress, shared=self._decider.memory.shared()))
 
     async def _hear_signals(self) -> bool:
         """Take in the next signals; whether there may be more."""
@@ -114,8 +118,9 @@ class Maintenance:
     async def _learn_of_changes(self, told: Told) -> None:
         """What is learned of those who say so is written with the accounts, as what visits teach is."""
         async with self._learning:
-            progress = self._decider.signal(told, self._clock.now())
-            await self._store_writer.commit(Batch(progress=progress, heard=told.heard))
+            async with self._roster_store.at_hand(progress=[*told.at]):
+                progress = self._decider.signal(told, self._clock.now())
+            await self._roster_store.commit(Batch(progress=progress, heard=told.heard))
 
     # -- the budget
 
@@ -158,7 +163,9 @@ class Maintenance:
             if lists or self._judged:
                 changed, self._judged = list_notes.judged_anew(lists, self._judged)
                 numbers = self._decider.roster.numbers_of(changed)
-                await self._store_writer.commit(Batch(progress=self._decider.scheduled(numbers)))
+                async with self._roster_store.at_hand(progress=numbers):
+                    progress = self._decider.scheduled(numbers)
+                await self._roster_store.commit(Batch(progress=progress))
                 await self._store_writer.persist(lambda store: list_notes.write(store, lists))
 
     def accounts(self, *, with_record: bool) -> Batch:

@@ -99,9 +99,13 @@ class OwnerSchedules:
         """Those with such a request, as far as is known here."""
         return [number for number in self._requested if self.is_requested(number)]
 
+    def asked(self, numbers: Iterable[int]) -> list[int]:
+        """Those of these whose crawl was asked for and not made, as far as is told (`answer`)."""
+        return [n for n in numbers if is_asked(self._requested.get(n, 0.0), self._made.get(n, 0.0))]
+
     def answer(self, numbers: Iterable[int]) -> list[int]:
         """Crawls of these were made; those of them that were asked for."""
-        asked = [n for n in numbers if is_asked(self._requested.get(n, 0.0), self._made.get(n, 0.0))]
+        asked = self.asked(numbers)
         self._made.update((n, self._requested[n]) for n in asked)
         return asked
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import compress
 from operator import attrgetter, ne
 from typing import Any, Generic, Protocol, TypeVar
@@ -24,6 +25,7 @@ import msgspec
 import numpy as np
 
 from recrawl.crawl.number_index import NumberIndex
+from recrawl.crawl.readings import Reading
 from recrawl.learning.labels import Labels
 from recrawl.records import BoolArray, FloatArray, IntArray
 from recrawl.store.records import Progress, Source
@@ -141,13 +143,12 @@ class Roster:
         self._store = store
         self._lines = Unstored(Packing(Source, without=("id", "url")))
         self._progress = Unstored(Packing(Progress, without=("source", *SCHEDULE)))
+        self._readings: list[Reading] = []
         self._turn = 0
         self.labels = Labels()
         """Addresses by number; to be looked at only."""
         self._ids, self._last, self._held, self._added = array("q"), array("d"), array("d"), array("d")
         self._terms = array("q")
-        self._costs: dict[int, float] = {}
-        """Those that are not 1."""
         self._marks = bytearray()
         self._by_id = NumberIndex(self._ids.__getitem__)
         self._by_url = NumberIndex(self.labels.__getitem__, often_missed=True)
@@ -184,7 +185,7 @@ class Roster:
         self.labels.append(source.url)
         self._by_id.put(number)
         self._by_url.put(number)
-        self._take_over(number, source)
+        self._mark(number, ACTIVE, source.state == "active")
         if self._store is None:
             self._lines.put(source.id, source, self._turn)
             self._progress.put(source.id, Progress(source=source.id), self._turn)
@@ -204,7 +205,6 @@ class Roster:
         places = np.array(numbers)
         self._by_id.put_all(places, np.array([hash(source.id) for source in sources]))
         self._by_url.put_all(places, np.array([hash(source.url) for source in sources]))
-        self._costs.update((n, source.cost) for n, source in zip(numbers, sources, strict=True) if source.cost != 1.0)
         if self._store is None:
             for source in sources:
                 self._lines.put(source.id, source, self._turn)
@@ -232,7 +232,6 @@ class Roster:
             self._lines.drop(id)
             self._progress.drop(id)
         self._marks[number] = 0
-        self._costs.pop(number, None)
 
     # -- who
 
@@ -278,24 +277,16 @@ class Roster:
     def sources(self, numbers: Sequence[int]) -> list[Source]:
         """Copies of the lines of some; of one that went an address is left, and that it is retired."""
         ids = [self._ids[number] for number in numbers]
-        found = self._read(ids, self._lines, lambda store, some: {each.id: each for each in store.sources(ids=some)})
-        return [
-            self._lines.get(id, id=id, url=self.url(number))
-            if id in self._lines
-            else found.get(id) or self._gone(number)
-            for id, number in zip(ids, numbers, strict=True)
-        ]
+        asked = self._unread_lines(ids)
+        found = {each.id: each for each in self._store.sources(ids=asked)} if self._store is not None and asked else {}
+        return [self._line(id, number, found) for id, number in zip(ids, numbers, strict=True)]
 
     def progresses(self, numbers: Sequence[int]) -> list[Progress]:
         """Copies of what crawling some has led to."""
         ids = [self._ids[number] for number in numbers]
-        found = self._read(
-            ids, self._progress, lambda store, some: {each.source: each for each in store.progress(some)}
-        )
-        return [
-            self._progress.get(id, source=id) if id in self._progress else found.get(id) or Progress(source=id)
-            for id in ids
-        ]
+        asked = self._unread_progress(ids)
+        found = {each.source: each for each in self._store.progress(asked)} if self._store is not None and asked else {}
+        return [self._led_to(id, found) for id in ids]
 
     def has_unstored_progress(self, number: int) -> bool:
         """Whether crawling it has led to something that the store does not have yet."""
@@ -304,27 +295,55 @@ class Roster:
     def lines(self, numbers: Sequence[int]) -> list[tuple[Source, Progress]]:
         """Both of some, read together."""
         ids = [self._ids[number] for number in numbers]
-        asked = [id for id in ids if id not in self._lines or id not in self._progress]
-        if self._store is None or not asked:
-            return list(zip(self.sources(numbers), self.progresses(numbers), strict=True))
-        found = {source.id: (source, progress) for source, progress in self._store.with_progress(asked)}
-        read = []
-        for id, number in zip(ids, numbers, strict=True):
-            line, progress = found.get(id) or (self._gone(number), Progress(source=id))
-            line = self._lines.get(id, id=id, url=self.url(number)) if id in self._lines else line
-            read.append((line, self._progress.get(id, source=id) if id in self._progress else progress))
-        return read
+        asked = list(dict.fromkeys([*self._unread_lines(ids), *self._unread_progress(ids)]))
+        found = self._store.with_progress(asked) if self._store is not None and asked else []
+        lines, led_to = {line.id: line for line, _ in found}, {each.source: each for _, each in found}
+        return [
+            (self._line(id, number, lines), self._led_to(id, led_to)) for id, number in zip(ids, numbers, strict=True)
+        ]
 
-    def _gone(self, number: int) -> Source:
-        """What is left of one that the store does not have any more."""
-        return Source(id=self._ids[number], url=self.url(number), state="retired")
+    def _line(self, id: int, number: int, found: Mapping[int, Source]) -> Source:
+        if id in self._lines:
+            return self._lines.get(id, id=id, url=self.url(number))
+        read = next((each for each in self._readings if each.has_line(id)), None)
+        line = found.get(id) if read is None else read.line(id)
+        # What is left of one that the store does not have any more.
+        return line or Source(id=id, url=self.url(number), state="retired")
 
-    def _read(
-        self, ids: list[int], kept: Unstored[Any], read: Callable[[Records, list[int]], dict[int, R]]
-    ) -> dict[int, R]:
-        """The records of those that the store has the latest of."""
-        asked = [id for id in ids if id not in kept]
-        return read(self._store, asked) if asked and self._store is not None else {}
+    def _led_to(self, id: int, found: Mapping[int, Progress]) -> Progress:
+        if id in self._progress:
+            return self._progress.get(id, source=id)
+        read = next((each for each in self._readings if each.has_progress(id)), None)
+        return (found.get(id) if read is None else read.progress(id)) or Progress(source=id)
+
+    # -- what was read beforehand
+
+    @contextmanager
+    def at_hand(self, lines: Iterable[Source] = ()) -> Iterator[Reading]:
+        """Inside, what is in the reading is not asked of the store; it may begin with some lines."""
+        reading = Reading(lines)
+        self._readings.append(reading)
+        try:
+            yield reading
+        finally:
+            self._readings.remove(reading)
+
+    def unread(self, lines: Sequence[int], progress: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The ids of those of these whose lines, and whose progress, the store would be asked for."""
+        if self._store is None:
+            return [], []
+        return (
+            self._unread_lines([self._ids[number] for number in lines]),
+            self._unread_progress([self._ids[number] for number in progress]),
+        )
+
+    def _unread_lines(self, ids: Sequence[int]) -> list[int]:
+        readings = self._readings
+        return [id for id in ids if id not in self._lines and not any(each.has_line(id) for each in readings)]
+
+    def _unread_progress(self, ids: Sequence[int]) -> list[int]:
+        readings = self._readings
+        return [id for id in ids if id not in self._progress and not any(each.has_progress(id) for each in readings)]
 
     def id(self, number: int) -> int:
         """The store's id of it."""
@@ -333,10 +352,6 @@ class Roster:
     def url(self, number: int) -> str:
         """Its address; empty if it is forgotten."""
         return self.labels[number] if self._marks[number] & KNOWN else ""
-
-    def cost(self, number: int) -> float:
-        """What a crawl of it spends."""
-        return self._costs.get(number, 1.0)
 
     def added(self, number: int) -> float:
         """When it came into the catalogue."""
@@ -381,9 +396,11 @@ class Roster:
             self._by_url.remove(number)
             self.labels.replace(number, source.url)
             self._by_url.put(number)
-        self._take_over(number, source)
+        self._mark(number, ACTIVE, source.state == "active")
         if stored and self._store is not None:
             self._lines.drop(source.id)
+            for reading in self._readings:
+                reading.edited(source)
         else:
             self._turn += 1
             self._lines.put(source.id, source, self._turn)
@@ -408,13 +425,8 @@ class Roster:
             for id in ids:
                 self._lines.drop(id, turn)
                 self._progress.drop(id, turn)
-
-    def _take_over(self, number: int, source: Source) -> None:
-        self._mark(number, ACTIVE, source.state == "active")
-        if source.cost != 1.0:
-            self._costs[number] = source.cost
-        else:
-            self._costs.pop(number, None)
+                for reading in self._readings:
+                    reading.overtaken(id)
 
     def _mark(self, number: int, bit: int, is_so: bool) -> None:
         self._marks[number] = self._marks[number] | bit if is_so else self._marks[number] & ~bit

@@ -13,6 +13,7 @@ import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.crawl.catalogue_watcher import CatalogueWatcher
+from recrawl.crawl.roster import Roster
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.store.records import Batch, Crawl, Hold, Progress, Source, VisitUpdate
@@ -25,7 +26,7 @@ class Following:
     """A decider that remembers what it was told."""
 
     def __init__(self) -> None:
-        self.roster = SimpleNamespace(numbers={})
+        self.roster = Roster()
         self.rules = SimpleNamespace(log_s=3600.0)
         self.holds = SimpleNamespace(drain_lifted=list)
         self.came: list[tuple[list[int], list[int], list[str]]] = []
@@ -34,7 +35,12 @@ class Following:
 
     def upsert(self, sources: list[Source], now: float, past: list[Progress], holds: list[Hold]) -> None:
         self.came.append(([s.id for s in sources], [p.source for p in past], [h.host for h in holds]))
-        self.roster.numbers.update((source.id, source.id) for source in sources)
+        for source in sources:
+            if source.id not in self.roster.numbers:
+                self.roster.add(source)
+
+    def looked_at(self, sources: list[Source], now: float) -> list[int]:
+        return []
 
     def remove(self, ids: Iterable[int]) -> None:
         self.left += ids

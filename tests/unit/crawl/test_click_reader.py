@@ -90,7 +90,7 @@ def test_what_clicks_teach_is_kept_with_how_far_they_were_read(tmp_path: Path) -
             decider.roster.put_progress(id - 1, progress)
         store.record_clicks([Click(item=item.id, at=NOW + 900.0, count=3) for item in store.items(source=2)])
         heard = ClickReader().listen(store, decider.policy.mark, NOW + 1000.0)
-        schedules = decider.hear(heard, NOW + 1000.0)
+        schedules = decider.scheduled(decider.hear(heard, NOW + 1000.0))
         assert [each.source for each in schedules] == [2]
         store.commit(Batch(progress=schedules, shared=decider.policy.shared()))
         believed = decider.policy.beliefs([1])

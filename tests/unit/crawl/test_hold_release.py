@@ -11,6 +11,7 @@ import pytest
 
 from recrawl.clock import ManualClock
 from recrawl.crawl.hold_release import KEPT, NOTE, Release, Releases, last_release, release, released_since
+from recrawl.crawl.roster import Roster
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.store.records import Batch, Hold, Progress, Robots, Source
@@ -69,6 +70,7 @@ class Crawling:
     """Decider and fetcher of a running crawler, which remember what they were told to lift."""
 
     def __init__(self) -> None:
+        self.roster = Roster()
         self.lifted: list[tuple[list[int], list[str]]] = []
         self.forgotten: list[str] = []
 

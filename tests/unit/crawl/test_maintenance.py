@@ -8,8 +8,9 @@ import pytest
 from recrawl.clock import ManualClock
 from recrawl.crawl.intervals import Intervals
 from recrawl.crawl.maintenance import Maintenance
+from recrawl.crawl.roster import Roster
 from recrawl.crawl.stats import Stats
-from recrawl.store.records import Batch, Signal
+from recrawl.store.records import Batch, Progress, Signal, Source
 
 
 class EnoughError(Exception):
@@ -35,7 +36,8 @@ class StoreWriter:
 def test_what_was_learned_is_written_soon_after_the_start_and_then_at_its_pace():
     clock = ManualClock(0.0)
     store_writer = StoreWriter(clock, 40)
-    decider = SimpleNamespace(policy=SimpleNamespace(price=0.3), memory=SimpleNamespace(shared=lambda: b"record"))
+    memory = SimpleNamespace(shared=lambda: b"record")
+    decider = SimpleNamespace(roster=Roster(), policy=SimpleNamespace(price=0.3), memory=memory)
     maintenance = Maintenance(
         decider, store_writer, SimpleNamespace(per_second=1.0), clock, Stats(), Intervals(price_s=10.0, record_s=60.0),
         learning=asyncio.Lock(), begin=asyncio.create_task, keep=None, budgets=None, told=lambda: None,
@@ -58,7 +60,8 @@ def test_signals_are_heard_without_writing_the_record_of_the_whole_catalogue():
         batches.append(batch)
 
     async def scene() -> int:
-        decider = SimpleNamespace(roster=SimpleNamespace(numbers={1: 0}), signal=lambda told, now: ["progress"])
+        decider = SimpleNamespace(roster=Roster(), signal=lambda told, now: [Progress(source=1)])
+        decider.roster.add(Source(id=1, url="https://a.example/"))
         maintenance = Maintenance(
             decider, SimpleNamespace(commit=commit), SimpleNamespace(per_second=1.0), ManualClock(0.0), Stats(),
             Intervals(), learning=asyncio.Lock(), begin=asyncio.create_task, keep=None, budgets=None,
@@ -68,4 +71,4 @@ def test_signals_are_heard_without_writing_the_record_of_the_whole_catalogue():
 
     assert asyncio.run(scene()) == 1
     (batch,) = batches
-    assert (batch.progress, [signal.id for signal in batch.heard], batch.shared) == (["progress"], [7], None)
+    assert (batch.progress, [signal.id for signal in batch.heard], batch.shared) == ([Progress(source=1)], [7], None)
