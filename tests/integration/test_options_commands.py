@@ -114,6 +114,18 @@ def test_the_catalogue_written_as_csv_and_read_again_is_the_same(said):
     assert kept("https://b.example/").options == SourceOptions()
 
 
+def test_what_a_tag_says_is_taken_back_by_none(said):
+    Path("recrawl.toml").write_text('[tags.shop]\nnumber = "price"\nwhen = ["number < 100"]\nkeep = [".price"]\n')
+    taken_back = ["--number", "none", "--when", "none", "--keep", "none", "--ignore", "none"]
+    added(said, "a.example", more=["--tag", "shop", *taken_back])
+    assert (kept().options.number, kept().options.when) == ("none", ("none",))
+    words = said("add", "--as-is", "--update", "a.example", "--keep", "none", "--keep", ".x", status=2)
+    assert "keep must be none alone, or what is wanted" in words
+    assert "together with the number" in said(
+        "add", "--as-is", "--update", "a.example", "--when", "number < 9", status=2
+    )
+
+
 def test_tags_are_given_taken_away_and_listed(said):
     added(said, "a.example", "b.example", "c.example")
     assert "no source has a tag" in said("tag")

@@ -36,7 +36,9 @@ class Condition(NamedTuple):
 def condition(name: str, text: str) -> str:
     """One that can be understood, as it was written."""
     if len(text) > LONGEST or parsed(text) is None:
-        raise ParameterError(name, EXPECTED, repr(text[:80]))
+        worded = _TEXT.fullmatch(text.strip())
+        fault = _fault(worded[2]) if worded is not None and worded[1] == "matches" else ""
+        raise ParameterError(name, EXPECTED, repr(text[:80]) + (fault and f" ({fault})"))
     return text.strip()
 
 
@@ -49,7 +51,7 @@ def parsed(text: str) -> Condition | None:
     worded, numeric = _TEXT.fullmatch(text.strip()), _NUMBER.fullmatch(text.strip())
     if worded is not None:
         kind, said = worded.groups()
-        return Condition(kind, said) if kind != "matches" or _compiles(said) else None
+        return Condition(kind, said) if kind != "matches" or not _fault(said) else None
     if numeric is None:
         return None
     sign, bound, way, step, share = numeric.groups()
@@ -82,9 +84,12 @@ def version_of(text: str) -> float:
     return round(sum(int(part) / 1000.0**place for place, part in enumerate(parts)), 9)
 
 
-def _compiles(pattern: str) -> bool:
+def _fault(pattern: str) -> str:
+    """Why it is no regular expression; empty if it is one."""
     try:
         re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return True
+    except re.error as error:
+        return str(error)
+    except (RecursionError, OverflowError):
+        return "it is too large"
+    return ""

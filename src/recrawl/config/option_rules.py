@@ -8,6 +8,7 @@ from typing import Any
 
 from recrawl.config.conditions import condition
 from recrawl.config.quiet_hours import QuietHours
+from recrawl.config.source_options import NONE
 from recrawl.errors import ParameterError
 from recrawl.units import DAY_S, parse_duration
 
@@ -15,6 +16,8 @@ LONGEST_SELECTOR, LONGEST_PATTERN = 500, 500
 LONGEST_WAIT_S = 365 * DAY_S
 MOST = 50
 """Selectors, patterns or hours of one source."""
+_OTHER_STEP = re.compile(r"(?:@|attribute::)(?:[\w.:-]+|\*)\s*$|\btext\(\)\s*$")
+"""Of an XPath whose last step picks attributes or text."""
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -45,6 +48,38 @@ def selector(name: str, text: str) -> str:
     except (ValueError, RecursionError, TypeError, SyntaxError) as error:
         raise ParameterError(name, example, repr(text[:80])) from error
     return text.strip()
+
+
+def part(name: str, text: str) -> str:
+    """A selector of parts of a page that can be left out: an XPath of elements, not of attributes, text or values."""
+    said = selector(name, text)
+    if said.startswith("xpath:") and not _picks_elements(said.removeprefix("xpath:").strip()):
+        expected = "a selector of elements: attributes, text and values cannot be left out of a page"
+        raise ParameterError(name, expected, repr(said[:80]))
+    return said
+
+
+def _picks_elements(path: str) -> bool:
+    """By its last step, and by what it gives in an empty page."""
+    from lxml import etree
+
+    if _OTHER_STEP.search(_without_conditions(path)):
+        return False
+    try:
+        return isinstance(etree.XPath(path)(etree.Element("html")), list)
+    except etree.XPathError:
+        return True  # what it lacks, reading says
+
+
+def _without_conditions(path: str) -> str:
+    """Without what stands in brackets behind its last step."""
+    while path.endswith("]"):
+        depth, place = 1, len(path) - 1
+        while depth and place:
+            place -= 1
+            depth += {"]": 1, "[": -1}.get(path[place], 0)
+        path = path[:place].rstrip()
+    return path
 
 
 def _css(text: str) -> None:
@@ -100,7 +135,7 @@ def watched_number(name: str, text: str) -> str:
     said = text.strip()
     if said.startswith("text:"):
         pattern(name, said.removeprefix("text:"))
-    elif said not in ("", "price", "stock", "version"):
+    elif said not in ("", NONE, "price", "stock", "version"):
         try:
             selector(name, said)
         except ParameterError as error:
@@ -132,9 +167,13 @@ def switch(name: str, value: str | bool) -> bool:
     return word in _TRUE
 
 
-def _each(rule: Callable[[str, str], str]) -> Callable[[str, Any], tuple[str, ...]]:
+def _each(rule: Callable[[str, str], str], may_be_none: bool = False) -> Callable[[str, Any], tuple[str, ...]]:
     def check(name: str, values: Iterable[str] | str) -> tuple[str, ...]:
         given = [line for line in values.splitlines() if line.strip()] if isinstance(values, str) else list(values)
+        if may_be_none and NONE in given:
+            if len(given) > 1:
+                raise ParameterError(name, f"{NONE} alone, or what is wanted", f"{NONE} among {len(given)}")
+            return (NONE,)
         if len(given) > MOST:
             raise ParameterError(name, f"at most {MOST}", len(given))
         found: dict[str, None] = {}
@@ -150,12 +189,12 @@ def _each(rule: Callable[[str, str], str]) -> Callable[[str, Any], tuple[str, ..
 
 OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "digest": digest,
-    "ignore": _each(selector),
+    "ignore": _each(part, may_be_none=True),
     "ignore_text": _each(pattern),
-    "keep": _each(selector),
+    "keep": _each(selector, may_be_none=True),
     "keep_text": _each(pattern),
     "number": watched_number,
-    "when": _each(condition),
+    "when": _each(condition, may_be_none=True),
     "ignore_noise": switch,
     "restless": switch,
     "robots": switch,

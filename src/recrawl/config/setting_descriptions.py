@@ -48,7 +48,7 @@ WORDS = {
     "retention.items": "How long items are kept.",
     "retention.crawls": "How long the crawl log is kept.",
     "retention.prices": "How long the price history is kept.",
-    "retention.versions": "Versions kept per page.",
+    "retention.versions": "Changes kept per page, and as many of its states that are no change.",
     "retention.size": "Largest size of the whole store; empty for no limit.",
     "outlets.events": "File that gets one JSON line per new item or change; - for standard output, empty for none.",
     "outlets.webhook": "http(s) address that gets new items and changes; empty for none.",

@@ -10,6 +10,9 @@ from typing import Literal
 import msgspec
 
 Digest = Literal["text", "raw"]
+NONE = "none"
+"""Said of one of `SWITCHED_OFF`: nothing of the kind, whatever its tags say."""
+SWITCHED_OFF = ("ignore", "keep", "number", "when")
 
 
 class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):

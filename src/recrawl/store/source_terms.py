@@ -14,7 +14,7 @@ import msgspec
 
 from recrawl.config import Config, SourceOptions, TagSettings
 from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
-from recrawl.config.source_options import USUAL, Digest
+from recrawl.config.source_options import NONE, SWITCHED_OFF, USUAL, Digest
 from recrawl.units import parse_duration
 
 if TYPE_CHECKING:
@@ -151,9 +151,14 @@ class Defaults:
 
 
 def _first_said(own: SourceOptions, tagged: Sequence[TagSettings]) -> Callable[[str], Any]:
-    """By name, the first that says something; None if nobody does."""
+    """By name, the first that says something; None if nobody does, or that says that there is none."""
     places: list[SourceOptions | TagSettings] = [own, *tagged]
-    return lambda name: next((said for place in places if (said := getattr(place, name)) not in (None, (), "")), None)
+
+    def first(name: str) -> Any:
+        said = next((said for place in places if (said := getattr(place, name)) not in (None, (), "")), None)
+        return None if name in SWITCHED_OFF and said in (NONE, (NONE,)) else said
+
+    return first
 
 
 def _unless_said(said: bool | None, usual: bool) -> bool:

@@ -99,6 +99,11 @@ def test_what_is_no_condition_is_refused_with_examples(text: str) -> None:
         OPTIONS["when"]("when", ["number falls", text])
 
 
+def test_why_a_pattern_is_none_is_said() -> None:
+    with pytest.raises(ParameterError, match=r"\(missing \), unterminated subpattern at position 0\)"):
+        OPTIONS["when"]("when", ["matches (a"])
+
+
 def test_a_history_keeps_what_changed_and_thins_what_is_old() -> None:
     history = History()
     for at, value in enumerate([5, 5, 6, 6, 5]):

@@ -41,6 +41,16 @@ def test_its_own_words_come_before_its_tags_and_those_before_the_settings() -> N
     assert (own.robots, own.interval, own.hints, own.notify, own.importance) == (True, 60.0, True, False, 5.0)
 
 
+def test_none_takes_back_what_its_tags_say() -> None:
+    tag = TagSettings(number="price", when=("number falls",), keep=(".a",), ignore=(".b",), ignore_text=("c",))
+    defaults = Defaults.of(Config(tags={"a": tag}))
+    none = ("none",)
+    counts = source("a", number="none", when=none, keep=none, ignore=none, ignore_text=none).terms(defaults)
+    assert (counts.number, counts.when, counts.keep, counts.ignore) == ("", (), (), ())
+    assert counts.ignore_text == none
+    assert source("a").terms(defaults).when == ("number falls",)
+
+
 @pytest.mark.parametrize(("said", "select", "ignored"), [(None, "", True), (None, "main", False), (True, "main", True)])
 def test_noise_is_left_out_but_not_under_a_selector(said: bool | None, select: str, ignored: bool) -> None:
     assert source(select=select, ignore_noise=said).terms(Defaults.of(Config())).ignore_noise is ignored

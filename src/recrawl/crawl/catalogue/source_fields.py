@@ -14,7 +14,7 @@ import msgspec
 
 from recrawl.config.conditions import needs_a_number
 from recrawl.config.option_rules import OPTIONS, selector, some_time
-from recrawl.config.source_options import USUAL
+from recrawl.config.source_options import NONE, USUAL
 from recrawl.errors import ParameterError
 from recrawl.store.records import Source
 
@@ -67,7 +67,8 @@ def given_to(source: Source, fields: Mapping[str, Any]) -> Source:
 def _check_number(source: Source) -> None:
     """ParameterError if a condition is about a number, and nobody says which. Tags may say it, now or later."""
     lacking = [text for text in source.options.when if needs_a_number(text)]
-    if lacking and not source.options.number and not source.tags:
+    number = source.options.number
+    if lacking and (number == NONE or not (number or source.tags)):
         expected = "said together with the number that it is about (number: price, stock, version or a selector)"
         raise ParameterError("when", expected, repr(lacking[0]))
 

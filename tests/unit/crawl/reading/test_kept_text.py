@@ -73,6 +73,30 @@ def test_selectors_are_taken_as_they_are(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "xpath://p/@class",
+        "xpath://a/attribute::href",
+        "xpath://p/text()",
+        "xpath:count(//p)",
+        "xpath://p/text()[1]",
+        "xpath://p/text()[contains(., 'a')]",
+    ],
+)
+def test_what_picks_no_element_cannot_be_ignored_and_that_is_said(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"ignore\[0\] must be a selector of elements"):
+        OPTIONS["ignore"]("ignore", [text])
+    assert OPTIONS["keep"]("keep", [text]) == (text,)
+
+
+@pytest.mark.parametrize(
+    "text", ["xpath://p[@class]", "xpath://p[text()='a']", "xpath://p[@id='x']", "xpath://text()/..", "json:$.a"]
+)
+def test_elements_are_ignored_by_any_xpath(text: str) -> None:
+    assert OPTIONS["ignore"]("ignore", [text]) == (text,)
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [("p::text", "a CSS selector"), ("xpath://[", "an XPath"), ("json:items[", "a JSONPath"), ("xpath:", "an XPath")],
 )
