@@ -206,6 +206,7 @@ def collect_rarely() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(MADE_BETWEEN_COLLECTIONS)
+    gc.enable()
 
 
 def install_event_loop() -> None:

@@ -14,7 +14,7 @@ from recrawl.store.sqlite.catalogue import add, next_revision
 from recrawl.store.sqlite.database import numbers
 from recrawl.store.sqlite.push import take_away
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
-from recrawl.store.sqlite.rows import as_row, insertion
+from recrawl.store.sqlite.rows import as_row, insert, insertion
 
 _CRAWL = "INSERT INTO crawls (id, before, " + columns(Crawl) + f") VALUES (?, ?{', ?' * len(names(Crawl))})"
 _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
@@ -100,7 +100,7 @@ def _write(connection: sqlite3.Connection, batch: Batch) -> None:
     connection.executemany(_RESTLESS, [(s.crawl.source, s.restless) for s in updates if s.restless is not None])
     connection.executemany(_NUMBER, [(s.crawl.source, s.numbers) for s in updates if s.numbers is not None])
     _write_catalogue(connection, updates, batch.discovery)
-    connection.executemany(_EVENT, [_event_row(event) for s in updates for event in s.events])
+    insert(connection, _EVENT, [_event_row(event) for s in updates for event in s.events])
     connection.executemany(_HOLD, map(_hold_row, batch.holds))
     connection.executemany(_ROBOTS, map(_robots_row, batch.robots))
     take_away(connection, batch.heard)
@@ -142,7 +142,7 @@ def _write_ahead(connection: sqlite3.Connection, batch: Batch) -> None:
     there = _there(connection, [item.source for item in batch.items])
     kept = [place for place, item in enumerate(batch.items) if item.source in there]
     _write_items(connection, [_item_row(batch.items[place]) for place in kept])
-    connection.executemany(_EVENT, [_event_row(batch.events[place]) for place in kept])
+    insert(connection, _EVENT, [_event_row(batch.events[place]) for place in kept])
 
 
 def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
@@ -150,7 +150,7 @@ def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]])
     if not rows:
         return
     last = connection.execute("SELECT coalesce(max(id), 0) FROM items").fetchone()[0]
-    connection.executemany(_ITEM, rows)
+    insert(connection, _ITEM, rows)
     connection.execute(
         "INSERT INTO items_text (rowid, title, summary) SELECT id, title, summary FROM items WHERE id > ?", (last,)
     )

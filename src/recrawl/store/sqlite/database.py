@@ -8,13 +8,14 @@ commits before a power cut may be undone, whole, without harm to the file.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
+
+import msgspec
 
 from recrawl.errors import StoreError
 from recrawl.store import upgrading
@@ -304,7 +305,7 @@ def _is_database(path: Path) -> bool:
 
 def numbers(values: Sequence[int]) -> str:
     """Any amount of integers as one JSON parameter, for `json_each`: no limit on variables applies."""
-    return json.dumps([int(value) for value in values])
+    return msgspec.json.encode([int(value) for value in values]).decode()
 
 
 def for_reading(path: Path) -> str:

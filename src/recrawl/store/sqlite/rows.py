@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import TypeVar, cast
 
@@ -11,6 +13,8 @@ import msgspec
 from recrawl.store.rows import Row, names
 
 T = TypeVar("T")
+PORTION = 32
+"""Rows of one statement: as many as spare most of what each statement costs, and few enough for any SQLite."""
 
 
 def insertion(table: str, record: type[msgspec.Struct], *, without: str = "", how: str = "INSERT") -> str:
@@ -24,3 +28,13 @@ def as_row(record: type[T], without: str = "") -> Callable[[T], Row]:
     """A fast function from a record to its row."""
     kept = [name for name in names(cast("type[msgspec.Struct]", record)) if name != without]
     return cast("Callable[[T], Row]", attrgetter(*kept))
+
+
+def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
+    """Many short rows, as `insertion` puts in one: numbers that SQLite gives out are booked once per statement."""
+    before, values, places = statement.partition(" VALUES ")
+    several = before + values + ", ".join([places] * PORTION)
+    whole = len(rows) // PORTION * PORTION
+    for begin in range(0, whole, PORTION):
+        connection.execute(several, tuple(chain.from_iterable(rows[begin : begin + PORTION])))
+    connection.executemany(statement, rows[whole:])
