@@ -16,6 +16,7 @@ from typing import Any
 
 from recrawl.config.conditions import version_of
 from recrawl.crawl.reading.findings import Number
+from recrawl.crawl.reading.page_selection import compiled
 from recrawl.crawl.reading.plain_text import visible
 
 NAMES = ("price", "stock", "version")
@@ -69,7 +70,7 @@ def _watchable(value: Decimal | float) -> float | None:
 def in_lines(which: str, lines: Sequence[str]) -> Number | None:
     """A price or version in text, or what an owner's pattern finds there: its first group, or all of it."""
     if which.startswith(BY_TEXT):
-        found = re.compile(which.removeprefix(BY_TEXT), re.MULTILINE).search("\n".join(lines))
+        found = compiled(which.removeprefix(BY_TEXT)).search("\n".join(lines))
         return number_in_text("number", (found[1] or "") if found.groups() else found[0], "text") if found else None
     if which == "price":
         return next((each for line in lines if (each := _price_in(line)) is not None), None)
