@@ -76,14 +76,16 @@ def carry(
         worth = kept * worth + ((1.0 - kept) / decay if decay > 0.0 else step)
         exposure += step
         at += step
+    hour = math.floor(at * HOURS + 1e-9)
     while at < end - 1e-12:
-        stop = min((math.floor(at * HOURS + 1e-9) + 1.0) * HOUR, end)
-        step, middle = stop - at, 0.5 * (at + stop)
-        profile = hours[math.floor(middle * HOURS) % HOURS] * weekdays[math.floor(middle) % WEEK]
+        # Counted, not found again from the time: tens of thousands of years on, that rounds to the hour just over.
+        stop = min((hour + 1.0) * HOUR, end)
+        step = stop - at
+        profile = hours[hour % HOURS] * weekdays[hour // HOURS % WEEK]
         kept = math.exp(-decay * step)
         worth = kept * worth + profile * ((1.0 - kept) / decay if decay > 0.0 else step)
         exposure += step * profile
-        at = stop
+        at, hour = stop, hour + 1
     return exposure, worth
 
 

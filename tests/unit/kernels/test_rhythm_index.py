@@ -42,6 +42,12 @@ def test_exposure_and_worth_are_the_integrals_of_the_profile(decay: float) -> No
     assert worth == pytest.approx((profile * np.exp(-decay * (end - middles)) * step).sum(), rel=1e-4)
 
 
+def test_a_time_ninety_thousand_years_ahead_is_reached() -> None:
+    for end in np.linspace(34_000_000.0, 34_000_300.0, 301).tolist():
+        exposure, _ = gathered(end - 30.0, end, FLAT_HOURS, 3.0)
+        assert exposure == pytest.approx(30.0, rel=1e-6)
+
+
 @pytest.mark.parametrize("decay", [0.0, 3.0])
 def test_before_the_busy_hours_it_waits_and_never_exceeds_the_plain_index(decay: float) -> None:
     hours = np.where(np.arange(24) == 9, 20.0, 0.2)[None, :].astype(np.float32)
