@@ -174,7 +174,7 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         elif own[field]:
             continue
         elif field in _WORDS:
-            own[field] = words_of(child)
+            own[field] = words_of(child) if len(child) or child.keys() else child.text
         elif field == _CONTENT:
             content = child if content is None else content
         elif field != _OTHER_ID or own[_ID] is None:
