@@ -222,11 +222,11 @@ class Scheduler(AbstractContextManager["Scheduler"]):
         if revision == self._revision and not lifted and not signals:
             return False
         if revision != self._revision:
-            since, self._revision = self._revision, revision
-            removed, edited = self._store.removed(since), self._store.sources(since_revision=since)
+            removed, edited = self._store.removed(self._revision), self._store.sources(since_revision=self._revision)
             self._decider.remove(removed)
             self._decider.upsert(edited, now, self._store.progress([line.id for line in edited]))
-            self._pending.hold((), self._decider.holds.drain_lifted())
+            self._pending.hold((), self._decider.drain_lifted())
+            self._revision = revision
         for each in lifted:
             freed = self._decider.release(each.sources, each.hosts, now)
             self._pending.hold(self._slots.drain_holds(), freed)
@@ -447,15 +447,17 @@ class Scheduler(AbstractContextManager["Scheduler"]):
                 batch, turn = self._pending.take(now), self._decider.roster.turn
                 lists = list_notes.noted(self._decider, now) if batch.shared is not None else []
                 changed, _ = list_notes.judged_anew(lists, {})
-                batch.progress += self._decider.scheduled(self._decider.roster.numbers_of(changed))
             try:
+                with self._lock:
+                    batch.progress += self._decider.scheduled(self._decider.roster.numbers_of(changed))
                 self._store.commit(batch)
             except BaseException:
                 with self._lock:
                     self._pending.put_back(batch)
                 raise
             with self._lock:
-                self._decider.roster.stored([update.crawl.source for update in batch.updates], turn)
+                written = [*(each.crawl.source for each in batch.updates), *(each.source for each in batch.progress)]
+                self._decider.roster.stored(written, turn)
             if lists:  # after the commit, which is not to be made again if this fails
                 list_notes.write(self._store, lists)
 
@@ -502,8 +504,8 @@ class Scheduler(AbstractContextManager["Scheduler"]):
             outcome = outcome_of_failure(intent, told, now, decider.rules, self._slots.held(intent.host, now)[0])
         else:
             outcome = outcome_of_report(intent, told, now, decider.rules)
-        del self._intents[key]
         decider.take_over([intent.number], [outcome], now)
+        del self._intents[key]  # not before: where the store cannot be read it may be reported again
         decider.holds.end_visits([intent], now)
         self._again.hold_ends(outcome.hold_until)
         self._again.changed()

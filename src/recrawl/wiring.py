@@ -75,8 +75,9 @@ def make_decider(config: Config, store: Store, slots: HostSlots, now: float, spl
     asked = decider.schedules.requested()
     requested = list(zip(roster.sources(asked), roster.progresses(asked), strict=True))
     decider.requests_made(made_in_vain(store, requested, now, decider.rules.log_s))
-    if lifted := decider.holds.drain_lifted():
+    if lifted := decider.drain_lifted():
         store.commit(Batch(progress=lifted))
+        roster.stored([each.source for each in lifted], roster.turn)
     _say_what_is_not_used(decider.memory)
     return decider
 

@@ -24,6 +24,7 @@ class CatalogueWatcher:
     """Keeps the decider's catalogue in step with the store's.
 
     Parameters
+        learning: held from learning to the end of the commit
         revision: up to which the decider knows it
         under_way: says the ids of the sources that are being visited, or whose visit is not committed yet
         told: called when something has changed
@@ -36,12 +37,14 @@ class CatalogueWatcher:
         store_writer: StoreWriter,
         clock: Clock,
         *,
+        learning: asyncio.Lock,
         revision: int,
         under_way: Callable[[], Collection[int]],
         told: Callable[[], None],
         came: Callable[[list[int]], None] = lambda ids: None,
     ) -> None:
         self._decider, self._store_writer, self._clock = decider, store_writer, clock
+        self._learning = learning
         self._revision, self._under_way, self._told, self._came = revision, under_way, told, came
         self._roster_store = RosterStore(decider.roster, store_writer)
         self._postponed: set[int] = set()
@@ -103,13 +106,14 @@ class CatalogueWatcher:
             portion = edited[start : start + PORTION]
             past = [progress.pop(source.id) for source in portion if source.id in progress]
             known = self._decider.looked_at(portion, self._clock.now())
-            async with self._roster_store.at_hand(progress=known):
-                with self._decider.roster.at_hand(portion):
-                    self._decider.upsert(portion, self._clock.now(), past, holds)
-                    self._decider.requests_made(each.id for each in portion if each.id in in_vain)
-            self._told()
-            if lifted := self._decider.holds.drain_lifted():
-                await self._roster_store.commit(Batch(progress=lifted))
+            async with self._learning:
+                async with self._roster_store.at_hand(progress=known):
+                    with self._decider.roster.at_hand(portion):
+                        self._decider.upsert(portion, self._clock.now(), past, holds)
+                        self._decider.requests_made(each.id for each in portion if each.id in in_vain)
+                self._told()
+                if lifted := self._decider.drain_lifted():
+                    await self._roster_store.commit(Batch(progress=lifted))
             await asyncio.sleep(0)
 
     def _is_new(self, source: Source) -> bool:

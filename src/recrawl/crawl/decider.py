@@ -13,9 +13,8 @@ has one owner, and whoever wants to know asks it:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -40,20 +39,13 @@ from recrawl.policies.demand_survey import Survey
 from recrawl.policies.source_columns import ALONE
 from recrawl.policies.stored_state import Memory
 from recrawl.store.records import Hold, Progress, Source, VisitUpdate
+from recrawl.store.rows import pages
 from recrawl.store.source_terms import EffectiveOptions
 
 AT_ONCE_S = 0.001
 """The maximum age of a source whose owner asked for a crawl: it goes before all others."""
 AT_A_TIME = 10_000
 """Sources given back to the policy at a time, so that not all records are in memory at once."""
-T = TypeVar("T")
-
-
-def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """So many at a time."""
-    rest = iter(values)
-    while some := list(islice(rest, size)):
-        yield some
 
 
 class Decider:
@@ -103,13 +95,13 @@ class Decider:
         self.holds.now = now
         self.roster.expect(count)
         terms, sitemaps, requested = [], list[int](), list[int]()
-        for some in batched(sources, AT_A_TIME):
+        for some in pages(sources, AT_A_TIME):
             numbers = self.roster.add_all(some)
             self.hosts.add_all([source.url for source in some], [source.added for source in some])
             asked = [(number, source) for number, source in zip(numbers, some, strict=True) if source.wanted > 0.0]
             for number, source in asked:
                 self.schedules.request(number, source.wanted)
-            terms.append(self._terms(numbers, some))
+            terms.append(self._note_terms(numbers, some))
             sitemaps += [number for number, source in zip(numbers, some, strict=True) if source.kind == "sitemap"]
             requested += [number for number, _ in asked]
         self.policy.start(self.roster.end, now, groups=self.hosts.groups_from(0), labels=self.roster.labels)
@@ -118,7 +110,7 @@ class Decider:
         for each in terms:
             self._agree(each)
         terms.clear()
-        for tried in batched(progress, AT_A_TIME):
+        for tried in pages(progress, AT_A_TIME):
             self._restore(tried, now)
         self._configure(requested)
         self._expect_lists(sitemaps)
@@ -134,7 +126,7 @@ class Decider:
         host that had no source here before counts as visited now, and `holds` of others are kept to.
         """
         self.holds.now = now
-        with self.roster.at_hand(sources):
+        with self.roster.at_hand(sources, progress=self.looked_at(sources, now)):
             self._upsert(sources, now, progress, holds)
 
     def _upsert(
@@ -195,7 +187,7 @@ class Decider:
             self._change_host(number, source, now, stored=stored)
             return
         self.holds.recheck(number, now)
-        told = not self.roster.says_the_same(number, self._said(source, source.terms(self.rules.defaults)))
+        told = self.roster.note_terms(number, self._said(source, source.terms(self.rules.defaults)))
         if told:
             self._configure([number], [source])
         if (told or active != (source.state == "active")) and number not in self.roster.in_flight:
@@ -222,15 +214,15 @@ class Decider:
     def _configure(self, numbers: Sequence[int], sources: Sequence[Source] | None = None) -> None:
         """Tell the policy what owners say of sources."""
         if len(numbers):
-            self._agree(self._terms(numbers, self.roster.sources(numbers) if sources is None else sources))
+            self._agree(self._note_terms(numbers, self.roster.sources(numbers) if sources is None else sources))
 
-    def _terms(self, numbers: Sequence[int], sources: Sequence[Source]) -> dict[str, Any]:
-        """What the policy is to be told of sources."""
+    def _note_terms(self, numbers: Sequence[int], sources: Sequence[Source]) -> dict[str, Any]:
+        """Note what owners say of sources; what the policy is to be told of it."""
         self.dearest = max(self.dearest, *(source.cost for source in sources))
         options = [source.terms(self.rules.defaults) for source in sources]
         max_age = []
         for number, source, said in zip(numbers, sources, options, strict=True):
-            self.roster.says_the_same(number, self._said(source, said))
+            self.roster.note_terms(number, self._said(source, said))
             self.schedules.put(number, said)
             # With a fixed interval a source goes before all others once that is over, and is held until then.
             usual = said.interval or said.own_max_age or math.nan
@@ -260,11 +252,14 @@ class Decider:
 
     def _restore(self, progress: Iterable[Progress], now: float) -> None:
         """Go on with sources where they were left, and give the policy back what it knew of those tried before."""
+        known = [(self.roster.numbers.get(each.source), each) for each in progress]
+        here = [(number, each) for number, each in known if number is not None]
+        with self.roster.at_hand(lines=[number for number, each in here if each.held_under and each.is_held(now)]):
+            self._go_on(here, now)
+
+    def _go_on(self, here: Sequence[tuple[int, Progress]], now: float) -> None:
         tried = []
-        for each in progress:
-            number = self.roster.numbers.get(each.source)
-            if number is None:
-                continue
+        for number, each in here:
             found = each.last, each.held_until
             checked = self.holds.checked(number, each, now)
             self.roster.put_progress(number, checked, stored=found == (checked.last, checked.held_until))
@@ -278,23 +273,41 @@ class Decider:
 
     def choose(self, now: float, tokens: float) -> list[Intent]:
         """The crawls to make now; their costs together are at most `tokens`."""
+        return self.intents(self.chosen(now, tokens), now)
+
+    def chosen(self, now: float, tokens: float) -> list[int]:
+        """The sources to visit now; they are in flight until their intents are carried out or given back, or they are
+        given up themselves (`pass_over`)."""
         if not self.roster:
             return []
         self.holds.now = now
-        chosen = self.holds.choose_open(now, tokens)
-        if not len(chosen):
+        numbers: list[int] = self.holds.choose_open(now, tokens).tolist()
+        self.roster.in_flight.update(numbers)
+        return numbers
+
+    def intents(self, numbers: Sequence[int], now: float) -> list[Intent]:
+        """What to do for those chosen; of those that went meanwhile there is nothing. They are passed over if the store
+        cannot be read."""
+        if not numbers:
             return []
-        numbers = chosen.tolist()
         try:
             lines = self.roster.lines(numbers)
         except StoreError:
-            self.policy.release(chosen)
+            self.pass_over(numbers)
             raise
         read = [(number, line, progress) for number, (line, progress) in zip(numbers, lines, strict=True)]
+        if left := [number for number in numbers if number not in self.roster]:
+            self.pass_over(left)
+            read = [each for each in read if each[0] in self.roster]
         if gone := [(number, line) for number, line, _ in read if line.state == "retired"]:
             self._put_aside(gone)
             read = [each for each in read if each[1].state != "retired"]
         return self._intents(read, now) if read else []
+
+    def pass_over(self, numbers: Sequence[int]) -> None:
+        """Those chosen are not visited after all."""
+        self.policy.release(np.array(numbers))
+        self.roster.end_visits(numbers)
 
     def _put_aside(self, gone: Sequence[tuple[int, Source]]) -> None:
         """The store knows no more of these sources, or that they are retired; we shall hear of it."""
@@ -302,14 +315,13 @@ class Decider:
             self.roster.put_source(number, line, stored=True)
         numbers = [number for number, _ in gone]
         self.holds.tell(numbers)
-        self.policy.release(np.array(numbers))
+        self.pass_over(numbers)
 
     def _intents(self, read: Sequence[tuple[int, Source, Progress]], now: float) -> list[Intent]:
         numbers, roster, price = [number for number, _, _ in read], self.roster, self.policy.price
         # The index at which they were chosen; NaN for those never fetched, and where the policy has none.
         never = np.isnan([roster.last(number) for number in numbers])
         index = np.where(never, np.nan, self.policy.index(np.array(numbers), now)).tolist()
-        roster.in_flight.update(numbers)
         intents = []
         for (number, source, known), merit in zip(read, index, strict=True):
             host, progress = self.hosts.key(number), self._for_visit(number, source, known)
@@ -337,25 +349,31 @@ class Decider:
 
     def give_up(self, intents: Sequence[Intent]) -> None:
         """Nothing will come of these; that their requests are over is said apart (`holds.end_visits`)."""
-        numbers = [intent.number for intent in intents]
-        self.policy.release(np.array(numbers))
-        self.roster.end_visits(numbers)
+        self.pass_over([intent.number for intent in intents])
 
     def requests_made(self, ids: Iterable[int]) -> None:
         """Others have made the crawls that were asked for of sources, by the store's ids."""
         numbers = self.roster.numbers_of(ids)
-        self._configure(self.schedules.answer(numbers))
+        with self.roster.at_hand(lines=self.schedules.asked(numbers)):
+            self._configure(self.schedules.answer(numbers))
         self.holds.tell([number for number in numbers if number not in self.roster.in_flight])
 
     def release(self, sources: Iterable[int], hosts: Iterable[str], now: float) -> list[Progress]:
         """Lift holds of sources, by the store's id, and of hosts; the progress of those sources, to be stored."""
+        numbers = self.roster.numbers_of(sources)
+        with self.roster.at_hand(progress=numbers):
+            for number in numbers:
+                self.holds.lift(number, now)
         for key in hosts:
             if self.slots.lift(key):
                 self.holds.host_changed(key, now)
-        numbers = self.roster.numbers_of(sources)
-        for number in numbers:
-            self.holds.lift(number, now)
         return [self.progress(number) for number in numbers if number not in self.roster.in_flight]
+
+    def drain_lifted(self) -> list[Progress]:
+        """To be stored: sources whose holds were lifted since the last call as they do not stand under the settings."""
+        roster, rechecked = self.roster, self.holds.drain_rechecked()
+        numbers = [number for number in rechecked if number in roster and number not in roster.in_flight]
+        return self.holds.drain_lifted() + [self.progress(number) for number in numbers]
 
     def survey(self, price: float, now: float) -> Survey:
         """What the catalogue would spend at a price, within what politeness allows."""
@@ -376,6 +394,10 @@ class Decider:
 
     def take_over(self, numbers: list[int], outcomes: list[VisitOutcome], now: float) -> None:
         """Go on with what visits led to; `add_schedules` has to come before it is stored."""
+        with self.roster.at_hand(lines=self.schedules.asked(numbers)):
+            self._take_over(numbers, outcomes, now)
+
+    def _take_over(self, numbers: list[int], outcomes: list[VisitOutcome], now: float) -> None:
         self.holds.visited(numbers)
         self.holds.after_visits(numbers, outcomes)  # in flight, which is when a hold is but a note to the policy
         named = self.lists.told(numbers, outcomes) if self.policy.uses_lists else {}
@@ -475,7 +497,8 @@ class Decider:
         """Learn that sources have changed, as others say; the new schedule of each that was visited, to be stored."""
         if not told.at:
             return []
-        self.policy.signal(np.array([*told.at]), now, np.array([*told.at.values()]))
-        for number in outlived(told, self.roster.progresses([*told.at]), now):
-            self.holds.lift(number, now)
-        return self.scheduled([number for number in told.at if not math.isnan(self.roster.last(number))])
+        with self.roster.at_hand(progress=[*told.at]):
+            self.policy.signal(np.array([*told.at]), now, np.array([*told.at.values()]))
+            for number in outlived(told, self.roster.progresses([*told.at]), now):
+                self.holds.lift(number, now)
+            return self.scheduled([number for number in told.at if not math.isnan(self.roster.last(number))])

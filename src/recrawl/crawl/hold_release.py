@@ -103,6 +103,7 @@ class Releases:
     """Lifts in a running crawler what was released in the store.
 
     Parameters
+        learning: held from learning to the end of the commit
         seen: the last release before its holds were read (`last_release`)
         told: called when something was lifted
     """
@@ -114,12 +115,13 @@ class Releases:
         store_writer: StoreWriter,
         clock: Clock,
         *,
+        learning: asyncio.Lock,
         seen: int,
         told: Callable[[], None],
     ) -> None:
         self._decider, self._fetcher, self._store_writer, self._clock = decider, fetcher, store_writer, clock
         self._roster_store = RosterStore(decider.roster, store_writer)
-        self._seen, self._told = seen, told
+        self._learning, self._seen, self._told = learning, seen, told
         self._log = structlog.get_logger("recrawl")
 
     async def watch(self, every_s: float) -> None:
@@ -139,8 +141,9 @@ class Releases:
         for each in released.rules:
             self._fetcher.forget_rules(each)
         numbers = self._decider.roster.numbers_of(released.sources)
-        async with self._roster_store.at_hand(progress=numbers):
-            lifted = self._decider.release(released.sources, released.hosts, self._clock.now())
-        self._told()
-        batch = Batch(progress=lifted, holds=self._fetcher.drain_holds(), robots=self._fetcher.drain_robots())
-        await asyncio.shield(self._roster_store.commit(batch))
+        async with self._learning:
+            async with self._roster_store.at_hand(progress=numbers):
+                lifted = self._decider.release(released.sources, released.hosts, self._clock.now())
+            self._told()
+            batch = Batch(progress=lifted, holds=self._fetcher.drain_holds(), robots=self._fetcher.drain_robots())
+            await asyncio.shield(self._roster_store.commit(batch))

@@ -23,6 +23,7 @@ from recrawl.crawl.visits import CrawlRules, Intent, VisitOutcome
 from recrawl.policies.contract import LivePolicy
 from recrawl.records import FloatArray, IntArray
 from recrawl.store.records import Progress
+from recrawl.store.rows import pages
 
 JUST_FETCHED = "it was fetched a short while ago (politeness.min_interval)"
 FEW = 100
@@ -47,6 +48,7 @@ class Holds:
         self._only: Collection[int] | None = None
         """Fetch no others, by the store's ids."""
         self._lifted: list[Progress] = []
+        self._rechecked: list[int] = []
 
     # -- until when
 
@@ -85,10 +87,16 @@ class Holds:
 
     def waits(self, now: float) -> Iterator[Wait]:
         """Why active sources may not be fetched now."""
-        for number in self._roster.everyone_active().tolist():
-            own, (host, why) = self.until(number), self._hosts.held(number, now)
-            if self._roster.held_until(number) >= own > now:
-                progress = self._roster.progress(number)
+        for some in pages(self._roster.everyone_active().tolist()):
+            yield from self._waits_of(some, now)
+
+    def _waits_of(self, numbers: Sequence[int], now: float) -> Iterator[Wait]:
+        until = [self.until(number) for number in numbers]
+        held = [n for n, own in zip(numbers, until, strict=True) if self._roster.held_until(n) >= own > now]
+        known = dict(zip(held, self._roster.progresses(held), strict=True))
+        for number, own in zip(numbers, until, strict=True):
+            host, why = self._hosts.held(number, now)
+            if (progress := known.get(number)) is not None:
                 yield Wait(progress.held_cause or "held", progress.held_by, max(own, host))
             elif host > now:
                 yield Wait(HOST, why, max(own, host))
@@ -205,6 +213,7 @@ class Holds:
         progress = self._roster.progress(number)
         if progress.is_held(now) and not self._stands(progress, number):
             self.lift(number, now)
+            self._rechecked.append(number)
 
     def _stands(self, progress: Progress, number: int) -> bool:
         """Whether the settings that the hold of a source rests on are as they were."""
@@ -226,3 +235,8 @@ class Holds:
         """To be stored: sources that came since the last call with holds that do not stand under the settings."""
         lifted, self._lifted = self._lifted, []
         return lifted
+
+    def drain_rechecked(self) -> list[int]:
+        """Sources whose holds were lifted since the last call as what they rest on has changed."""
+        rechecked, self._rechecked = self._rechecked, []
+        return rechecked

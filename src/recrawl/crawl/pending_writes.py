@@ -20,6 +20,8 @@ class PendingWrites:
         self._batch = Batch()
         self._unscheduled: list[int] = []
         """The policy's numbers of the last updates, whose schedules the decider has yet to add."""
+        self._named: set[int] = set()
+        """Sources of which something was said, whose schedules are yet to be written."""
         self._accounted, self._account_s = now, FIRST_S
         self._requests, self._captured, self._errors = 0, 0.0, 0
 
@@ -76,7 +78,9 @@ class PendingWrites:
         if self._unscheduled:
             self._decider.add_schedules(self._unscheduled, self._batch.updates[-len(self._unscheduled) :])
             # Of those that were reported themselves, the new schedule is in their update.
-            self._batch.progress += self._decider.scheduled(self._decider.named_anew(self._unscheduled))
+            self._named.update(self._decider.named_anew(self._unscheduled))
+            self._batch.progress += self._decider.scheduled(sorted(self._named))
+            self._named.clear()
         batch, self._batch, self._unscheduled, self.since = self._batch, Batch(), [], now
         return batch
 

@@ -36,7 +36,9 @@ from __future__ import annotations
 
 import asyncio
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Coroutine
+from itertools import accumulate
 
 from recrawl.clock import Clock
 from recrawl.config import Push, quiet_until
@@ -52,7 +54,8 @@ from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.push.key_checks import KeyChecks
 from recrawl.crawl.push.subscriber import Subscriber
 from recrawl.crawl.reading.readers import Readers
-from recrawl.crawl.request_budget import Allotment, RequestBudget, either
+from recrawl.crawl.request_budget import ROUNDING, Allotment, RequestBudget, either
+from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.visitor import Reading, Visitor
@@ -113,6 +116,7 @@ class Crawler:
         self._visits, self._must_end = Tasks(), Tasks(on_end=self._changed.set)
         self._left: set[int] | None = None
         self._store_writer = StoreWriter(store, clock, self.stats, self._stopping)
+        self._roster_store = RosterStore(decider.roster, self._store_writer)
         self._visitor = Visitor(fetcher, readers, request_budget, clock, reading or Reading())
         self._committer = Committer(
             decider,
@@ -128,12 +132,21 @@ class Crawler:
             decider,
             self._store_writer,
             clock,
+            learning=self._committer.learning,
             revision=revision,
             under_way=self.under_way,
             told=self._changed.set,
             came=self._came,
         )
-        self._releases = Releases(decider, fetcher, self._store_writer, clock, seen=released, told=self._changed.set)
+        self._releases = Releases(
+            decider,
+            fetcher,
+            self._store_writer,
+            clock,
+            learning=self._committer.learning,
+            seen=released,
+            told=self._changed.set,
+        )
         self._maintenance = Maintenance(
             decider,
             self._store_writer,
@@ -285,11 +298,12 @@ class Crawler:
             now = self._clock.now()
             if now >= until or self._committer.failure is not None or any(task.done() for task in others):
                 return
-            wait, launched = self._start_what_may(now)
+            self._changed.clear()
+            wait, launched = await self._start_what_may(now, until)
             idle = LAUNCH_S if launched else min(2.0 * idle, IDLE_S)
             await self._pause(min(max(wait, LAUNCH_S), until - now) if launched or wait else min(idle, until - now))
 
-    def _start_what_may(self, now: float) -> tuple[float, int]:
+    async def _start_what_may(self, now: float, until: float) -> tuple[float, int]:
         """Start what may be started; how long to wait before trying again (0: unknown), and how many were started."""
         parallel = self._intervals.parallel
         room = parallel - len(self._visits) - len(self._must_end)
@@ -306,30 +320,45 @@ class Crawler:
         if tokens < 1.0 - 1e-9:
             return min(self.request_budget.wait_s(), IDLE_S), 0
         try:
-            intents = self._chosen(now, tokens, room)
+            intents = await self._chosen(now, tokens)
         except StoreError as error:
             self.stats.trouble = str(error)
             return IDLE_S, 0
-        for intent in intents:
+        paid = self._paid(intents[:room], until)
+        if len(intents) > len(paid):
+            self.decider.give_back(intents[len(paid) :], now)
+        for intent in paid:
             self._visits.begin(self._visit(intent))
-        return 0.0, len(intents)
+        return 0.0, len(paid)
 
-    def _chosen(self, now: float, tokens: float, room: int) -> list[Intent]:
-        """The next crawls, paid for."""
+    async def _chosen(self, now: float, tokens: float) -> list[Intent]:
+        """The next crawls. What the store knows of them is read off the event loop: it may take long to answer."""
         left = self._visitor.drain_left()
         if left:
             self.decider.holds.end_visits(left, now)
-        intents = self.decider.choose(now, tokens)
-        if len(intents) > room:  # crawls that cost less than a token
-            self.decider.give_back(intents[room:], now)
-            intents = intents[:room]
-        if intents:
-            self.request_budget.spend(sum(intent.source.cost for intent in intents))
-        return intents
+        numbers = self.decider.chosen(now, tokens)
+        try:
+            async with self._roster_store.chosen_at_hand(numbers):
+                read, numbers = numbers, []
+                return self.decider.intents(read, now)
+        finally:
+            if numbers:  # they could not be read
+                self.decider.pass_over(numbers)
+
+    def _paid(self, intents: list[Intent], until: float) -> list[Intent]:
+        """The first of these, as many as may still be begun now that they are read (crawls may cost less than a token),
+        paid for."""
+        now = self._clock.now()
+        if self._stopping.is_set() or now >= until or quiet_until(self._intervals.quiet_hours, now) > now:
+            return []
+        costs = list(accumulate(intent.source.cost for intent in intents))
+        count = bisect_right(costs, self.request_budget.available() + ROUNDING)
+        if count:
+            self.request_budget.spend(costs[count - 1])
+        return intents[:count]
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but no longer than until a visit ends."""
-        self._changed.clear()
         await either(self._changed.wait(), self._clock.sleep(seconds))
         if seconds > LAUNCH_S and not self._stopping.is_set():
             await asyncio.sleep(LAUNCH_S)

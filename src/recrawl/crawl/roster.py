@@ -319,9 +319,17 @@ class Roster:
     # -- what was read beforehand
 
     @contextmanager
-    def at_hand(self, lines: Iterable[Source] = ()) -> Iterator[Reading]:
-        """Inside, what is in the reading is not asked of the store; it may begin with some lines."""
-        reading = Reading(lines)
+    def at_hand(
+        self, given: Iterable[Source] = (), *, lines: Sequence[int] = (), progress: Sequence[int] = ()
+    ) -> Iterator[Reading]:
+        """Inside, what is in the reading is not asked of the store: lines that are given, and lines and progress of
+        some numbers, which are read before anything is done."""
+        reading = Reading(given)
+        wanted = self.unread(lines, progress)
+        if self._store is not None and any(wanted):
+            reading.begin(*wanted)
+            found = self._store.sources(ids=wanted[0]) if wanted[0] else []
+            reading.take(*wanted, found, self._store.progress(wanted[1]) if wanted[1] else [])
         self._readings.append(reading)
         try:
             yield reading
@@ -385,10 +393,10 @@ class Roster:
 
     # -- changes
 
-    def says_the_same(self, number: int, terms: int) -> bool:
-        """Whether its owner said the same of it before, by a number that stands for that; it is remembered."""
+    def note_terms(self, number: int, terms: int) -> bool:
+        """Note what its owner says of it, as a number that stands for that; whether it is something new."""
         before, self._terms[number] = self._terms[number], terms
-        return before == terms
+        return before != terms
 
     def put_source(self, number: int, source: Source, *, stored: bool = False) -> None:
         """It has a new line in the catalogue; `stored` says that this is the store's."""

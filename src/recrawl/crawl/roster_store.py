@@ -28,13 +28,20 @@ class RosterStore:
         Nothing is to be awaited there. What others changed while it was read is read again before.
         """
         with self._roster.at_hand() as reading:
-            while True:
-                wanted = self._roster.unread(lines, progress)
-                if not any(wanted):
-                    break
+            while any(wanted := self._roster.unread(lines, progress)):
                 reading.begin(*wanted)
                 read = partial(_read, lines=wanted[0], progress=wanted[1])
                 reading.take(*wanted, *await self._store_writer.persist(read))
+            yield
+
+    @asynccontextmanager
+    async def chosen_at_hand(self, numbers: Sequence[int]) -> AsyncIterator[None]:
+        """The same of both; StoreError at once where the store refuses."""
+        with self._roster.at_hand() as reading:
+            while any(wanted := self._roster.unread(numbers, numbers)):
+                reading.begin(*wanted)
+                found = await self._store_writer.look(partial(_read_together, ids=sorted({*wanted[0], *wanted[1]})))
+                reading.take(*wanted, [line for line, _ in found], [progress for _, progress in found])
             yield
 
     async def commit(self, batch: Batch) -> None:
@@ -46,3 +53,7 @@ class RosterStore:
 
 def _read(store: Store, lines: list[int], progress: list[int]) -> tuple[list[Source], list[Progress]]:
     return store.sources(ids=lines) if lines else [], list(store.progress(progress)) if progress else []
+
+
+def _read_together(store: Store, ids: list[int]) -> list[tuple[Source, Progress]]:
+    return store.with_progress(ids)

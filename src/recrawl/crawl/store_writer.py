@@ -35,6 +35,7 @@ class StoreWriter:
     def __init__(self, store: Store, clock: Clock, stats: Stats, stopping: asyncio.Event) -> None:
         self._store, self._clock, self._stats, self._stopping = store, clock, stats, stopping
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="store-reader")
         self._refused = 0
         self._log = structlog.get_logger("recrawl")
 
@@ -46,6 +47,10 @@ class StoreWriter:
     async def ask(self, work: Callable[[Store], Answer]) -> Answer:
         """Do it once."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._store)
+
+    async def look(self, work: Callable[[Store], Answer]) -> Answer:
+        """Read something once, without waiting for those who write."""
+        return await asyncio.get_running_loop().run_in_executor(self._reader, work, self._store)
 
     async def ask_beside(self, work: Callable[[Store, Callable[[], bool]], Answer]) -> Answer:
         """Do something long while others write: it is told when to stop."""
@@ -86,3 +91,4 @@ class StoreWriter:
     def close(self) -> None:
         """Let what has begun end."""
         self._thread.shutdown()
+        self._reader.shutdown()

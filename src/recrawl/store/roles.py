@@ -61,7 +61,8 @@ class Catalogue(Protocol):
         ...
 
     def every_source(self) -> Iterator[Source]:
-        """All, by id, a few thousand read at a time."""
+        """All, by id, a few thousand read at a time: one that is removed and added again meanwhile may come twice,
+        under two ids, and what `removed` says after the revision before tells which is gone."""
         ...
 
     def count(

@@ -6,8 +6,9 @@ A NaN is stored as NULL; text that is not text (lone surrogates) is mended.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -176,6 +177,8 @@ def fitting(ids: Iterable[int]) -> list[int]:
     return [int(each) for each in ids if 0 < each <= LARGEST]
 
 
-def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
+def pages(values: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:
     """A few thousand at a time."""
-    return (values[start : start + PAGE] for start in range(0, len(values), PAGE))
+    rest = iter(values)
+    while page := list(islice(rest, size)):
+        yield page

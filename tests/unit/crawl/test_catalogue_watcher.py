@@ -28,7 +28,6 @@ class Following:
     def __init__(self) -> None:
         self.roster = Roster()
         self.rules = SimpleNamespace(log_s=3600.0)
-        self.holds = SimpleNamespace(drain_lifted=list)
         self.came: list[tuple[list[int], list[int], list[str]]] = []
         self.left: list[int] = []
         self.made: list[int] = []
@@ -40,6 +39,9 @@ class Following:
                 self.roster.add(source)
 
     def looked_at(self, sources: list[Source], now: float) -> list[int]:
+        return []
+
+    def drain_lifted(self) -> list[Progress]:
         return []
 
     def remove(self, ids: Iterable[int]) -> None:
@@ -62,6 +64,7 @@ class Scene:
             decider,
             self.writer,
             clock,
+            learning=asyncio.Lock(),
             revision=0,
             under_way=lambda: self.under_way,
             told=self._tell,

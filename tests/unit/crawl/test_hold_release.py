@@ -95,7 +95,9 @@ def test_a_running_crawler_lifts_what_was_released_since_it_began_once(store: Sq
         crawling: Any = Crawling()
         clock, told = ManualClock(NOW), []
         writer = StoreWriter(store, clock, Stats(), asyncio.Event())
-        releases = Releases(crawling, crawling, writer, clock, seen=1, told=lambda: told.append(clock.now()))
+        releases = Releases(
+            crawling, crawling, writer, clock, learning=asyncio.Lock(), seen=1, told=lambda: told.append(clock.now())
+        )
         watching = asyncio.create_task(releases.watch(1.0))
         await soon(lambda: clock.now() > NOW + 3.0)
         assert crawling.lifted == []

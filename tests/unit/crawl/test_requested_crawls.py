@@ -132,7 +132,9 @@ def test_a_wish_granted_in_vain_by_another_crawler_is_granted(tmp_path: Path) ->
 
     async def follow() -> None:
         store_writer = StoreWriter(store, clock, Stats(), asyncio.Event())
-        await CatalogueWatcher(decider, store_writer, clock, revision=0, under_way=set, told=lambda: None).refresh()
+        await CatalogueWatcher(
+            decider, store_writer, clock, learning=asyncio.Lock(), revision=0, under_way=set, told=lambda: None
+        ).refresh()
         store_writer.close()
 
     asyncio.run(follow())

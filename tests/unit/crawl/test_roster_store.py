@@ -145,7 +145,13 @@ def test_a_signal_is_learned_from_though_the_store_refuses_to_be_read(store: Ref
 def test_an_edit_is_followed_though_the_store_refuses_to_be_read(store: Refusing) -> None:
     async def script(scene: Scene) -> None:
         watcher = CatalogueWatcher(
-            scene.decider, scene.writer, scene.clock, revision=store.revision(), under_way=set, told=lambda: None
+            scene.decider,
+            scene.writer,
+            scene.clock,
+            learning=asyncio.Lock(),
+            revision=store.revision(),
+            under_way=set,
+            told=lambda: None,
         )
         edited = [msgspec.structs.replace(line, url=line.url.replace(".example", ".test")) for line in store.sources()]
         store.edit(edited)
@@ -160,7 +166,9 @@ def test_an_edit_is_followed_though_the_store_refuses_to_be_read(store: Refusing
 def test_what_was_released_is_lifted_though_the_store_refuses_to_be_read(store: Refusing) -> None:
     async def script(scene: Scene) -> None:
         fetcher: Any = SimpleNamespace(drain_holds=list, drain_robots=list)
-        releases = Releases(scene.decider, fetcher, scene.writer, scene.clock, seen=0, told=lambda: None)
+        releases = Releases(
+            scene.decider, fetcher, scene.writer, scene.clock, learning=asyncio.Lock(), seen=0, told=lambda: None
+        )
         held = [(source, progress) for source, progress in zip(store.sources(), store.progress(), strict=True)]
         release(store, held, [], NOW, crawled=True)
         store.refusals = 1
@@ -168,5 +176,79 @@ def test_what_was_released_is_lifted_though_the_store_refuses_to_be_read(store: 
         await soon(lambda: store.refusals == 0 and not any(each.is_held(NOW) for each in SqliteStore.progress(store)))
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
+
+    played(store, script)
+
+
+def test_who_asked_for_a_crawl_has_it_answered_though_the_store_refuses_to_be_read(store: Refusing) -> None:
+    async def script(scene: Scene) -> None:
+        wanted = [msgspec.structs.replace(line, wanted=NOW + 1.0) for line in store.sources()]
+        store.edit(wanted)
+        scene.decider.upsert(wanted, NOW + 1.0)
+        refused, read = [StoreError("not now")], SqliteStore.sources
+
+        def sources(**choice: Any) -> list[Source]:
+            if refused:
+                raise refused.pop()
+            return read(store, **choice)
+
+        store.sources = sources  # type: ignore[method-assign]
+        assert scene.decider.schedules.is_requested(0)
+        with pytest.raises(StoreError):
+            scene.decider.requests_made([1])
+        assert scene.decider.schedules.is_requested(0), "nothing was done"
+        scene.decider.requests_made([1])
+        assert not scene.decider.schedules.is_requested(0)
+
+    played(store, script)
+
+
+def test_an_edit_that_could_not_be_read_for_changes_nothing(store: Refusing) -> None:
+    async def script(scene: Scene) -> None:
+        moved = [msgspec.structs.replace(line, url=line.url.replace(".example", ".test")) for line in store.sources()]
+        store.refusals = 1
+        with pytest.raises(StoreError):
+            scene.decider.upsert(moved, NOW)
+        assert {*scene.roster.urls} == {"https://a.example/feed", "https://b.example/feed"}
+        scene.decider.upsert(moved, NOW)
+        assert {*scene.roster.urls} == {line.url for line in moved}
+
+    played(store, script)
+
+
+def test_why_sources_wait_is_read_of_many_at_once(store: Refusing) -> None:
+    async def script(scene: Scene) -> None:
+        store.reads = 0
+        assert [wait.cause for wait in scene.decider.holds.waits(NOW)] == ["backoff", "backoff"]
+        assert store.reads == 1
+
+    played(store, script)
+
+
+def test_what_was_chosen_and_cannot_be_read_may_be_chosen_again(store: Refusing) -> None:
+    async def script(scene: Scene) -> None:
+        now = NOW + 1000.0
+        numbers = scene.decider.chosen(now, 10.0)
+        assert sorted(numbers) == [0, 1]
+        assert scene.roster.visited_ids() == {1, 2}
+        assert scene.decider.chosen(now, 10.0) == []
+        scene.decider.pass_over(numbers)
+        scene.decider.remove([2])
+        numbers = scene.decider.chosen(now, 10.0)
+        async with scene.roster_store.chosen_at_hand(numbers):
+            assert [(each.source.id, each.progress.etag) for each in scene.decider.intents(numbers, now)] == [
+                (1, "old")
+            ]
+
+    played(store, script)
+
+
+def test_what_was_removed_while_it_was_read_is_not_visited(store: Refusing) -> None:
+    async def script(scene: Scene) -> None:
+        now = NOW + 1000.0
+        numbers = scene.decider.chosen(now, 10.0)
+        scene.decider.remove([1])
+        assert [each.source.id for each in scene.decider.intents(numbers, now)] == [2]
+        assert scene.roster.visited_ids() == {2}
 
     played(store, script)

@@ -20,7 +20,7 @@ from recrawl.store.postgres import PostgresRoles, PostgresStore
 from recrawl.store.postgres.commit import Part
 from recrawl.store.postgres.held_buckets import HeldBuckets
 from recrawl.store.records import FLEET_RECORDS, Batch, Hold, Progress, Signal, Source, Subscription
-from recrawl.store.rows import columns, fitting, record_of, source_of
+from recrawl.store.rows import columns, fitting, pages, record_of, source_of
 from recrawl.store.sql import SourceQuery
 from recrawl.store.sql_push import PROOFS_FOUND
 
@@ -30,6 +30,7 @@ _CHANGED = f"""
 SELECT {columns(Source)}, bucket FROM sources WHERE bucket = ANY($1::integer[]) AND revision > $2
 UNION ALL SELECT {columns(Source)}, bucket FROM sources WHERE bucket = ANY($3::integer[]) AND revision <= $2 ORDER BY id
 """
+_PLACED = "SELECT id, bucket FROM sources WHERE id = ANY($2) AND bucket = ANY($1::integer[])"
 _IDS = "SELECT id FROM sources WHERE bucket = ANY($1::integer[]) ORDER BY id"
 _STRAYED = "SELECT source FROM strayed WHERE revision > $2 AND bucket = ANY($1::integer[])"
 _HOLDS = f"SELECT {columns(Hold)} FROM holds WHERE until > $2 AND (bucket IS NULL OR bucket = ANY($1::integer[]))"
@@ -157,12 +158,14 @@ class Slice(PostgresRoles):
 
     def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:
         """Those of these that are in the buckets seen."""
-        seen = {source.id for source in self.sources(ids=ids)}
-        return [each for each in super().with_progress(ids) if each[0].id in seen]
+        epochs, shown = self._buckets.epochs, self._buckets.shown()
+        seen = self._buckets.show(dict(self._fetch(_PLACED, sorted(shown), fitting(ids))), epochs)
+        return [each for each in super().with_progress(fitting(ids)) if each[0].id in seen]
 
     def every_source(self) -> Iterator[Source]:
-        """Those of the buckets seen."""
-        return iter(self.sources())
+        """Those of the buckets seen, by id, a few thousand read at a time."""
+        for page in pages([row[0] for row in self._fetch(_IDS, sorted(self._buckets.shown()))]):
+            yield from self.sources(ids=page)
 
     def removed(self, since_revision: int) -> list[int]:
         """Sources that were removed, that left the buckets seen, or whose buckets went, after a revision."""
