@@ -167,7 +167,7 @@ def _is_sound(record: msgspec.Struct) -> bool:
     """Whether all text of a record is text: tried, because that is ten times as fast as looking."""
     try:
         _ENCODER.encode(record)
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, OverflowError):  # whatever is no text either is looked at piece by piece
         return False
     return True
 
