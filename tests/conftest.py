@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # Processes that a test gives another home take what others have compiled.
 if (_kept := compiled_code.place()) is not None:
     os.environ[compiled_code.VARIABLE] = str(_kept)
+
+# Whatever a shell puts into the background ignores interrupts, and so would programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FIRST = ("integration", "web", "faults", "papers")
 """Folders whose files take long: begun last, one of them would keep one worker busy and leave the others idle."""

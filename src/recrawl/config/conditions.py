@@ -46,7 +46,7 @@ def parsed(text: str) -> Condition | None:
     """What it says; None if it is none. A bound of two points or more is a version.
 
     >>> parsed("number moves 5%"), parsed("number < 4.10.2"), parsed("often")
-    (Condition(kind='moves %', text='', amount=5.0), Condition(kind='<', text='4.10.2', amount=4.010002), None)
+    (Condition(kind='moves %', text='5', amount=5.0), Condition(kind='<', text='4.10.2', amount=4.010002), None)
     """
     worded, numeric = _TEXT.fullmatch(text.strip()), _NUMBER.fullmatch(text.strip())
     if worded is not None:
