@@ -32,11 +32,12 @@ def _is_met(said: Condition, old: str, found: Findings, history: History) -> boo
         return (now and not before) if said.kind == "appears" else (before and not now)
     if said.kind == "matches":
         return _has_come(found.matched, old)
-    if found.number is None or history.latest is None:
+    if found.number is None:
         return False
-    if (found.number.name, found.number.unit) != (history.name, history.unit):
+    known = history.in_unit_of(found.number)
+    if known.latest is None:
         return False
-    return _moved(said, found.number, history.latest, history.latest if history.told is None else history.told)
+    return _moved(said, found.number, known.latest, known.latest if known.told is None else known.told)
 
 
 def _has_come(lines: Sequence[str], old: str) -> bool:

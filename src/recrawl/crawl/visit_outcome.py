@@ -24,6 +24,7 @@ from recrawl.crawl.reading.diffs import added_lines
 from recrawl.crawl.reading.digests import name_of
 from recrawl.crawl.reading.findings import Findings, FoundItem
 from recrawl.crawl.reading.items import RENAMED_NOTE, oldest_first, telling, with_believed_dates
+from recrawl.crawl.reading.numbers import says_missing
 from recrawl.crawl.reading.publisher_hints import earliest, headers_in_words, in_words, of_headers, says_how_fresh
 from recrawl.crawl.urls import origin
 from recrawl.crawl.visits import CrawlRules, Visit, VisitOutcome
@@ -243,7 +244,7 @@ def _described(visit: Visit) -> Source:
     if findings.title and not source.title:
         changes["title"] = findings.title
     note = source.note
-    if note.startswith(FAILING) or note == NO_NUMBER:
+    if note.startswith(FAILING) or note == NO_NUMBER or says_missing(note):
         note = ""
     if findings.kind == "page" and lacks_number(visit.intent.options.number, visit.intent.options.when):
         note = NO_NUMBER

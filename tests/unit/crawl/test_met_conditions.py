@@ -8,7 +8,7 @@ from recrawl.config.conditions import parsed
 from recrawl.config.option_rules import OPTIONS
 from recrawl.crawl.met_conditions import met
 from recrawl.crawl.reading.findings import Findings, Number
-from recrawl.crawl.reading.number_history import MOST_POINTS, History, packed, unpacked
+from recrawl.crawl.reading.number_history import MOST_POINTS, MOST_UNITS, History, packed, unpacked
 from recrawl.crawl.reading.numbers import version
 from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.pages import read_text
@@ -45,6 +45,27 @@ def test_small_moves_add_up_until_somebody_is_told() -> None:
         history = history.followed_by(price(value), float(day), told=counts)
         told += [value] if counts else []
     assert told == [94, 88]
+
+
+@pytest.mark.parametrize("condition", ["number < 100", "number moves 5%", "number falls"])
+@pytest.mark.parametrize("between", [[price(120, "USD")], [price(120, "USD"), price(90, "GBP"), price(120, "USD")]])
+def test_visits_that_show_another_currency_hide_no_crossing(condition: str, between: list[Number]) -> None:
+    history, counted = History(), []
+    for day, each in enumerate([price(113), *between, price(99), price(98), price(119, "USD")]):
+        counts = met([condition], "", Findings(kind="page", number=each), history) != ""
+        history = history.followed_by(each, float(day), told=counts or not day)
+        counted += [each] if counts else []
+    assert price(99) in counted
+    assert (price(119, "USD") in counted) == (condition == "number falls")
+    assert history.in_unit_of(price(1)).points == [(0.0, 113), (len(between) + 1.0, 99), (len(between) + 2.0, 98)]
+
+
+def test_of_few_currencies_the_latest_are_remembered() -> None:
+    history = History()
+    for day in range(3 * MOST_UNITS):
+        history = history.followed_by(price(day, f"U{day}"), float(day), told=False)
+    assert [*history.others] == [f"U{day}" for day in range(3 * MOST_UNITS - 1 - MOST_UNITS, 3 * MOST_UNITS - 1)]
+    assert unpacked(packed(history)) == history
 
 
 @pytest.mark.parametrize(("before", "now", "counts"), [("4.9", "4.10", True), ("4.10.2", "4.10.3", False)])

@@ -16,6 +16,7 @@ from recrawl.crawl.fetching.fetcher import FetchResult
 from recrawl.crawl.fetching.transport import Response
 from recrawl.crawl.reading.diffs import unified
 from recrawl.crawl.reading.findings import Findings, FoundItem
+from recrawl.crawl.reading.numbers import missing
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.visit_outcome import outcome_of
 from recrawl.crawl.visits import CrawlRules, Intent, Visit
@@ -178,6 +179,16 @@ def test_failures_in_a_row_wait_twice_as_long_each_and_are_noted():
 def test_back_off_is_bounded():
     settled = outcome_of(visit(status=None, error="no answer", progress=visited(failures=500)), RULES)
     assert settled.hold_until - NOW <= 1.25 * RULES.max_backoff_s
+
+
+@pytest.mark.parametrize("digest", ["same", "another"])
+@pytest.mark.parametrize("which", ["price", 'text:(a|b) is not "there"'])
+def test_that_a_number_is_missing_is_said_until_it_is_back(digest, which):
+    found = Findings(kind="page", text="t", digest="same", remark=missing(which))
+    gone = outcome_of(visit(found, source=PAGE, progress=visited(digest="same")), RULES).source
+    assert gone.note == missing(which)
+    again = msgspec.structs.replace(found, remark="", digest=digest)
+    assert outcome_of(visit(again, source=gone, progress=visited(digest="same")), RULES).source.note == ""
 
 
 def test_an_answer_forgets_failures_and_their_note():

@@ -35,6 +35,7 @@ _BARE_VERSION = re.compile(r"(?<![0-9.])([0-9]+\.[0-9]+\.[0-9]+)(?![0-9.])")
 _THERE = ("instock", "instoreonly", "onlineonly", "limitedavailability", "presale", "preorder", "backorder")
 _META_PRICE = ("product:price:amount", "og:price:amount")
 _META_CURRENCY = ("product:price:currency", "og:price:currency")
+_MISSING = ("the number ", " is not on this page")
 
 
 def number_in_text(name: str, text: str, where: str, unit: str = "") -> Number | None:
@@ -184,4 +185,9 @@ def _in_meta(which: str, root: Any) -> Number | None:
 
 def missing(which: str) -> str:
     """Words for that it was asked for, and is not there."""
-    return f"the number {which[:200]!r} is not on this page"
+    return f"{_MISSING[0]}{which[:200]!r}{_MISSING[1]}"
+
+
+def says_missing(note: str) -> bool:
+    """Whether these are such words, of whichever number."""
+    return note.startswith(_MISSING[0]) and note.endswith(_MISSING[1])
