@@ -8,12 +8,17 @@ It *flips* if it keeps going back to what it said before: the two headings of a 
 gets. After `FLIPS` such changes in a row, at a share of `FLIPPING` or more of comparisons in a count that forgets
 slowly (`LONG_MEMORY`), what it said before is noise. Something new never is. What is sold out and back now and then is
 no flipping as long as it is visited often enough to stand still in between, and by then its owner was told of it.
+
+A line may stand still while everything around it changes: "In stock", between a price and an advertisement. Of a region
+of some lines, each *place* is judged by itself, too. One is firm if its line was steady when the region came to be, or
+has stood through `FIRM_AFTER` changes since, and until it changes as the others do; what changes there counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
+from operator import ne
 
 import msgspec
 
@@ -24,6 +29,8 @@ FLIPS, FLIPPING = 8, 0.2
 LONG_MEMORY = 0.95
 MOST_STATES = 6
 """That a region is known to go back to."""
+FIRM_AFTER, MOST_PLACES = 5, 16
+"""Changes of a region through which a line has stood that counts by itself, and lines of one of which that is known."""
 UNKNOWN = -1
 NO_TEXT = 0
 MARK_BYTES = 7
@@ -48,6 +55,8 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
         returns: changes in a row that led back to one of these
         long_seen, long_moved: comparisons and changes, forgotten slowly
         kept: whether lines have stood in it that always count
+        places: of each of its lines, if they are some: how often lately it changed, if it is firm; else, below 0, how
+            many changes it has yet to stand through
     """
 
     before: int
@@ -68,6 +77,7 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
     long_seen: float = 0.0
     long_moved: float = 0.0
     kept: bool = False
+    places: list[int] = []
 
     @property
     def share(self) -> float:
@@ -105,6 +115,34 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
             self.changes = 1
         if self.changes >= LEAST and self.share >= RESTLESS:
             self.restless = True
+
+    def note_places(self, went: Sequence[int], came: Sequence[int], young: Collection[int]) -> bool:
+        """A comparison found these lines of it to be those; whether one at a firm place went."""
+        if not 1 < len(went) <= MOST_PLACES:
+            self.places = []
+            return False
+        if len(self.places) != len(went):
+            self.places = [-FIRM_AFTER if mark in young else 0 for mark in went]
+        gone = any(place >= 0 and mark not in came for place, mark in zip(self.places, went, strict=True))
+        if len(came) == len(went):
+            moved = map(ne, went, came)
+            self.places = [self._next(*each) for each in zip(self.places, moved, strict=True)]
+        else:
+            known = dict(zip(went, self.places, strict=True))
+            self.places = [known.get(mark, -FIRM_AFTER) for mark in came] if 1 < len(came) <= MOST_PLACES else []
+        return gone
+
+    def moving(self, lines: range) -> Sequence[int]:
+        """Of the lines that stand in it now, those of which changes are noise."""
+        if not self.restless or len(self.places) != len(lines):
+            return lines
+        return [line for line, place in zip(lines, self.places, strict=True) if place < 0]
+
+    def _next(self, place: int, moved: bool) -> int:
+        if not moved:
+            # One that was not firm before has to prove itself: it is believed half as often.
+            return max(place - 1, 0) if place >= 0 else place + 1 or LEAST // 2
+        return place + 1 if 0 <= place < LEAST - 1 and self.restless else -FIRM_AFTER
 
     def note_state(self, before: int, now: int, visit: int) -> bool:
         """A comparison found it saying something else; whether it had said that before."""

@@ -12,9 +12,10 @@ order: a list that grows at one end is news, not noise. A region that is turned 
 restless, and one that keeps going back to what it said before flips (`regions`). Visits without any change count,
 though nothing is looked at or stored for them: the number of the visit tells how many there were.
 
-*What still counts in a restless region*: a steady line that goes; more lines than it ever had; in a region of one line,
-another word where its first or last words have always been the same. And where restless regions are more than half of
-a page, nothing of it is restless: then it is what the page is about.
+*What still counts in a restless region*: a steady line that goes; another line at a place where one stood still between
+those that change (`regions`); more lines than it ever had; in a region of one line, another word where its first or
+last words have always been the same. And where restless regions are more than half of a page, nothing of it is
+restless: then it is what the page is about.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import blake2b
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import NamedTuple
+
+from msgspec import structs
 
 from recrawl.crawl.reading.regions import MARK_BYTES, UNKNOWN, Record, Region, packed, state_of, unpacked
 
@@ -86,7 +90,8 @@ def restless_lines(record: Record, lines: Sequence[str], masked: Masking = list)
     """Which lines of a text stand in restless regions, by their numbers."""
     if not record.noisy or len(lines) > MOST_LINES:
         return {}
-    return _inside(record.noisy, _Lines(lines, masked(lines)))
+    spans = _spans(record.noisy, _Lines(lines, masked(lines)))
+    return {number: region for region, span in spans for number in region.moving(span)}
 
 
 class _Lines:
@@ -101,12 +106,17 @@ class _Lines:
 
 
 class _Slot(NamedTuple):
-    """What differs between two neighbouring anchors: in each text from a line up to, without, another."""
+    """What differs between two neighbouring anchors: in each text from a line up to, without, another.
+
+    `old` and `new` are without the lines with which both begin and end.
+    """
 
     before: int
     after: int
     old: tuple[int, int]
     new: tuple[int, int]
+    whole_old: tuple[int, int]
+    whole_new: tuple[int, int]
 
 
 class _Book:
@@ -117,6 +127,7 @@ class _Book:
         # Since the record was written, and before there was one, the page stood still.
         for region in record.regions:
             region.pass_by(max(visit - record.visits - 1, 0))
+        self._known = [(region.before, region.after, region) for region in record.regions]
         self._met: set[int] = set()
         self._fresh: list[Region] = []
         self._came: dict[int, int] = {}
@@ -133,13 +144,17 @@ class _Book:
             region = Region(slot.before, slot.after)
             region.pass_by(max(self._visit - 1, 0))
             self._fresh.append(region)
+        elif id(region) in self._met:  # a line that is steady by now has parted it
+            region = structs.replace(region, lead=UNKNOWN, trail=UNKNOWN, places=[])
+            self._fresh.append(region)
+        self._met.add(id(region))
         region.before, region.after = slot.before, slot.after
         steady_went = any(mark not in self._record.young and mark not in new.all for mark in went)
-        noise = region.restless and len(came) <= region.most and not steady_went
+        firm_went = region.note_places(
+            old.marks[slice(*slot.whole_old)], new.marks[slice(*slot.whole_new)], self._record.young
+        )
+        noise = region.restless and len(came) <= region.most and not steady_went and not firm_went
         region.kept = region.kept or any(number in new.kept for number in range(*slot.new))
-        if id(region) in self._met:
-            return noise and not region.kept
-        self._met.add(id(region))
         flips, known = region.flips, region.note_state(state_of(went), state_of(came), self._visit)
         if churned:
             noise = self._note_turnover(region, slot, old, new) and noise
@@ -150,7 +165,7 @@ class _Book:
     def _note_turnover(self, region: Region, slot: _Slot, old: _Lines, new: _Lines) -> bool:
         """At least half of a region went; whether what always stood in its line still does."""
         went, came = old.lines[slice(*slot.old)], new.lines[slice(*slot.new)]
-        framed = _keeps_its_frame(region, went, came)
+        framed = _keeps_its_frame(region, old.lines[slice(*slot.whole_old)], new.lines[slice(*slot.whole_new)])
         region.most = max(region.most, len(came), len(went))
         region.shown = _shortened(came or went)
         region.note_turnover(self._gap_s)
@@ -164,18 +179,22 @@ class _Book:
                 region.pass_by(1)
         kept = [each for each in (*record.regions, *self._fresh) if visit - each.changed < UNSEEN]
         record.regions = sorted(kept, key=lambda each: (each.restless, each.changed))[-MOST_REGIONS:]
-        noisy = {new.marks[number] for number in _inside([each for each in record.regions if each.restless], new)}
+        spans = _spans([each for each in record.regions if each.restless], new)
+        noisy = {mark for _, span in spans for mark in new.marks[span.start : span.stop]}
         known = record.young | self._came
         young = ((mark, known[mark]) for mark in new.marks if mark in known)
         left = [each for each in young if visit - each[1] < (STEADY_INSIDE if each[0] in noisy else STEADY_AFTER)]
         record.young, record.visits = dict(left[-MOST_YOUNG:]), visit
 
     def _region(self, slot: _Slot) -> Region | None:
-        """The one that is known by both anchors, or else the most restless that is known by one."""
-        regions = self._record.regions
-        both = [each for each in regions if each.before == slot.before and each.after == slot.after]
-        one = [each for each in regions if each.before == slot.before or each.after == slot.after]
-        return max(both or one, key=lambda each: (each.restless, each.share, each.changed), default=None)
+        """One that is known by both anchors, or by one, as they were: the restless first.
+
+        A restless one changed lately: known by one anchor, it is what this one has just been part of.
+        """
+        near = [each for each in self._known if each[0] == slot.before or each[1] == slot.after]
+        both = (slot.before, slot.after)
+        keys = ((each.restless, (before, after) == both, each.share, each.changed) for before, after, each in near)
+        return max(zip(keys, near, strict=True), key=itemgetter(0))[1][2] if near else None
 
 
 def _slots(old: _Lines, new: _Lines, young: Collection[int]) -> Iterator[_Slot]:
@@ -188,7 +207,7 @@ def _slots(old: _Lines, new: _Lines, young: Collection[int]) -> Iterator[_Slot]:
             after = new.marks[new_after] if new_after < len(new.marks) else 0
             lead, trail = _frame(went, came)
             lines = (old_before + 1 + lead, old_after - trail), (new_before + 1 + lead, new_after - trail)
-            yield _Slot(before, after, *lines)
+            yield _Slot(before, after, *lines, (old_before + 1, old_after), (new_before + 1, new_after))
 
 
 def _anchors(old: _Lines, new: _Lines, young: Collection[int]) -> list[tuple[int, int]]:
@@ -227,20 +246,19 @@ def _not_crossed(anchors: list[tuple[int, int]], shared: set[tuple[int, int]]) -
     return [anchor for anchor, crossed in zip(anchors, accumulate(turns), strict=False) if not crossed]
 
 
-def _inside(regions: Sequence[Region], text: _Lines) -> dict[int, Region]:
+def _spans(regions: Sequence[Region], text: _Lines) -> Iterator[tuple[Region, range]]:
     """The numbers of lines that stand in regions of which both anchors are there."""
-    found: dict[int, Region] = {}
     for region in regions:
         start = text.unique.get(region.before, None) if region.before else -1
         end = text.unique.get(region.after, None) if region.after else len(text.marks)
         if start is not None and end is not None:
-            found.update(dict.fromkeys(range(start + 1, end), region))
-    return found
+            yield region, range(start + 1, end)
 
 
 def _keeps_its_frame(region: Region, went: Sequence[str], came: Sequence[str]) -> bool:
     """Whether the words still stand with which a line has always begun and ended; what always stood is noted."""
     if len(went) != 1 or len(came) != 1:
+        region.lead = region.trail = UNKNOWN
         return True
     lead, trail = _frame(went[0].split(), came[0].split())
     if region.lead == UNKNOWN:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recrawl.crawl.reading.regions import (
+    FIRM_AFTER,
     FLIPS,
     LEAST,
     MEMORY,
@@ -126,6 +127,52 @@ def test_a_line_that_comes_beside_it_still_counts() -> None:
     assert told(page)[19] == "!"
 
 
+def offer(visit: int, stock: str, price: int | None = None) -> list[str]:
+    advertisement = f"Buy {visit} hats at half price"
+    return [*STILL[:6], f"€ {100 + (visit if price is None else price)}", stock, advertisement, *STILL[6:]]
+
+
+def in_stock(visit: int) -> str:
+    return {9: "Only 2 left", 11: "Sold out", 12: "Sold out", 13: "Sold out"}.get(visit, "In stock")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_line_between_two_that_always_change_counts_and_its_return_as_well(turned: bool) -> None:
+    def page(visit: int) -> list[str]:
+        lines = offer(visit, in_stock(visit))
+        return lines[::-1] if turned else lines
+
+    assert told(page) == "!!!!~~~~!!!~~!" + "~" * 15
+
+
+@pytest.mark.parametrize("until", [10, 16, 20])
+def test_what_stands_still_at_last_beside_it_makes_no_news_of_the_rest(until: int) -> None:
+    expected = "!!!!~~~~!!!~~!" + "~" * 45
+    assert told(lambda visit: offer(visit, in_stock(visit), min(visit, until)), 60) == expected
+    assert told(lambda visit: offer(visit, in_stock(visit), min(visit, until))[::-1], 60) == expected
+
+
+def test_a_line_that_came_before_anything_was_known_counts_once_it_has_stood_for_long() -> None:
+    said = {2: "Only 2 left", 10: "Only 2 left", 11: "Sold out"}
+    assert told(lambda visit: offer(visit, said.get(visit, "In stock"))) == "!!!!~~~~~!!!" + "~" * 17
+
+
+def test_what_comes_to_change_as_the_lines_around_it_do_is_noise_as_they_are() -> None:
+    assert (
+        told(lambda visit: offer(visit, f"{7 * visit} sold" if visit >= 20 else "In stock"))
+        == "!!!!" + "~" * 15 + "!" * LEAST + "~" * 6
+    )
+
+
+def test_a_line_that_stands_still_between_noise_is_not_named_as_noise() -> None:
+    record = Record()
+    for visit in range(1, 12):
+        before, now = offer(visit - 1, in_stock(visit - 1)), offer(visit, in_stock(visit))
+        record = compared(record, before, now, visit=visit, gap_s=60.0).record
+    assert [*restless_lines(record, offer(12, "Sold out"))] == [6, 8]
+    assert unpacked(packed(record)) == record
+
+
 def test_other_words_in_a_restless_line_still_count() -> None:
     def page(visit: int) -> list[str]:
         return [*STILL, f"{visit} people look at this for {99 if visit < 20 else 89} euros"]
@@ -205,6 +252,12 @@ def test_counts_are_as_if_every_comparison_had_been_weighed(changed: list[bool])
         assert region.share == pytest.approx(share)
     region.pass_by(still)
     assert region.restless == restless
+
+
+@given(st.lists(st.sampled_from(["In stock", "Only 2 left", "Sold out"]), max_size=25))
+def test_another_line_where_one_has_long_stood_between_noise_is_never_noise(history: list[str]) -> None:
+    said = [*history, *["Preorder"] * (FIRM_AFTER + 1), "Discontinued"]
+    assert told(lambda visit: offer(visit, said[visit]), len(said))[-1] == "!"
 
 
 @given(st.data())
