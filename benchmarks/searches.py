@@ -167,7 +167,7 @@ class World:
         self.requests += len(asked)
         while True:
             heard = self.reader.listen(self.store, self.decider.policy.mark, now)  # type: ignore[attr-defined]
-            self.store.commit(Batch(progress=self.decider.hear(heard, now)))
+            self.store.commit(Batch(progress=self.decider.scheduled(self.decider.hear(heard, now))))
             if not heard.more:
                 return
 

@@ -97,6 +97,8 @@ class Subscriber:
                 continue  # it could not be read whole
             if advert != self._known.get(source):
                 self._adverts[source] = advert
+            else:
+                self._adverts.pop(source, None)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -144,11 +146,12 @@ class Subscriber:
         """Subscribe to what is new, and leave what is no longer advertised."""
         async with self._following:
             if adverts := dict(self._adverts):
-                await self._follow(adverts, self._clock.now())
+                settled = await self._follow(adverts, self._clock.now())
                 said = self._adverts.items()
-                self._adverts = {source: advert for source, advert in said if adverts.get(source, source) != advert}
+                self._adverts = {source: advert for source, advert in said if settled.get(source, source) != advert}
 
-    async def _follow(self, adverts: dict[int, Advert | None], now: float) -> None:
+    async def _follow(self, adverts: dict[int, Advert | None], now: float) -> dict[int, Advert | None]:
+        """Those that are followed now. The others wait: a document that did not change is not read again for them."""
         kept = await self._store_writer.ask(lambda store: store.subscriptions(sources=[*adverts]))
         changes, settled = list[Subscription](), dict[int, Advert | None]()
         for source, advert in adverts.items():
@@ -162,6 +165,7 @@ class Subscriber:
                 self._known.pop(source, None)
             else:
                 self._known[source] = advert
+        return settled
 
     async def _sweep(self, now: float) -> None:
         """Leave the hubs of sources that were removed or paused. One that is another crawler's now is its affair."""
