@@ -56,7 +56,7 @@ LOOKS: dict[str, list[str]] = {
 }  # fmt: skip
 FAIL = ("crawl", "preview")
 """They try to fetch, through a proxy that is not there."""
-OTHERS = {"demo", "run", "compare", "serve", "cluster", "reproduce", "replay", "synthweb"}
+OTHERS = {"demo", "run", "compare", "serve", "cluster", "reproduce", "replay", "synthweb", "mcp"}
 PAGES = ("/", "/sources", "/sources/1", "/items", "/search?q=one", "/whatif", "/preview", "/fleet", "/metrics",
          "/sources.opml", "/feed.atom", "/api", "/login", "/healthz", "/readyz")  # fmt: skip
 FEED = b"<rss version='2.0'><channel><title>t</title><item><guid>1</guid><title>one</title></item></channel></rss>"

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
 
 from recrawl import __version__
 from recrawl.clock import Clock
@@ -23,6 +24,7 @@ from recrawl.store.roles import Store
 from recrawl.web.api import routes as api
 from recrawl.web.context import Context
 from recrawl.web.live import Hub
+from recrawl.web.mcp import endpoint as mcp
 from recrawl.web.metrics import Measures, Stopwatch
 from recrawl.web.pages import (
     fleet,
@@ -67,11 +69,13 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     hub, measures, pages = Hub(context), Measures(context), Pages(context, access.credentials.locked)
     click_key = secrets.token_bytes(32)
     searches = Searches(context, click_key)
+    models = mcp.Endpoint(context)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         await hub.close()
+        await models.close()
 
     app = FastAPI(
         title="recrawl",
@@ -96,6 +100,8 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(websub.router(context))
     app.include_router(indexnow.router(context))
     app.include_router(api.router(context, hub, searches))
+    if mcp.installed():
+        app.router.routes.append(Route(mcp.PATH, models, methods=mcp.METHODS, include_in_schema=False))
     health_and_metrics.add_static(app)
     _add_problems(app, pages)
     app.add_middleware(Authentication, access=access, clock=clock, refusal=pages.problem)
