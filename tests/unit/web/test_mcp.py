@@ -175,6 +175,15 @@ class TestOverHttp:
         forged = {"origin": "https://evil.example", "sec-fetch-site": "cross-site", "content-type": "application/json"}
         assert visitor.ask("POST", "/api/mcp", said, forged).status == 403
 
+    @pytest.mark.parametrize(
+        "body", [b"", b"{", b"[" * 60_000, b'{"a":' * 10_000, b"\xff", b"[1]", b'"x"', b"1" * 60_000]
+    )
+    def test_json_of_any_shape_is_refused_in_words(self, program: Visitor, body: bytes) -> None:
+        accepts = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        answer = program.ask("POST", "/api/mcp", body, accepts)
+        assert answer.status == 400
+        assert "error" in answer.json
+
     def test_a_call_may_be_so_large_and_no_larger(self, program: Visitor) -> None:
         assert program.ask("POST", "/api/mcp", b" " * 70_000, {"content-type": "application/json"}).status == 413
 

@@ -43,7 +43,9 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a client."""
         async with self._starting:
-            manager = self._manager or await self._start()
+            if self._manager is None or self._running is None or self._running.done():
+                self._manager = await self._start()
+            manager = self._manager
         await manager.handle_request(scope, receive, send)
 
     async def close(self) -> None:
@@ -57,7 +59,7 @@ class Endpoint:
         ready, ended = asyncio.Event(), asyncio.Event()
         self._running = asyncio.create_task(_run(manager, ready, ended))
         await ready.wait()
-        self._manager, self._ended = manager, ended
+        self._ended = ended
         return manager
 
 
