@@ -21,15 +21,23 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import held
 from recrawl.synthweb.faults.rules import Rule
 from recrawl.synthweb.ledger import budget_violations, delay_violations, hold_violations
 from recrawl.synthweb.process import Served, running
 
 RECRAWL = [sys.executable, "-c", "from recrawl.cli import main; main()"]
+TELLING = [
+    sys.executable,
+    "-c",
+    f"import sys; sys.path.append({str(Path(__file__).resolve().parents[1])!r}); from pathlib import Path; "
+    "from benchmarks.held import tell_when_asked; tell_when_asked(Path.cwd()); from recrawl.cli import main; main()",
+]
+"""The same, and says what it holds when it is asked."""
 SPEED, DELAY_S, BURST = 3600.0, 0.5, 20
 EVERY_S = 3.0
 FAULTS = {
@@ -94,11 +102,12 @@ def slope(hours: np.ndarray, values: np.ndarray) -> Slope:
     return Slope(per_hour, math.sqrt(float(variance)), float(values.mean()))
 
 
-def watched(folder: Path, seconds: float) -> list[Sample]:
-    """Let it crawl; samples of its whole life."""
+def watched(folder: Path, seconds: float, warm: float) -> tuple[list[Sample], list[dict[str, Any]]]:
+    """Let it crawl; samples of its whole life, and what it held when it was warm and at the end."""
     samples: list[Sample] = []
+    holds: list[dict[str, Any]] = []
     with open(folder / "output.txt", "wb") as output:
-        child = subprocess.Popen([*RECRAWL, "run", "--json", "--events", "events.jsonl"], cwd=folder,
+        child = subprocess.Popen([*TELLING, "run", "--json", "--events", "events.jsonl"], cwd=folder,
                                  stdout=output, stderr=output)  # fmt: skip
         began = time.monotonic()
         try:
@@ -107,6 +116,9 @@ def watched(folder: Path, seconds: float) -> list[Sample]:
                 if child.poll() is not None:
                     sys.exit(f"it ended:\n{(folder / 'output.txt').read_text()[-2000:]}")
                 samples.append(sample(child.pid, began))
+                if not holds and samples[-1].at >= warm * seconds:
+                    holds.append(held.ask(folder))
+            holds.append(held.ask(folder))
             child.terminate()
             if child.wait(60.0):
                 sys.exit(f"it ended with {child.returncode}")
@@ -114,7 +126,7 @@ def watched(folder: Path, seconds: float) -> list[Sample]:
             if child.poll() is None:
                 child.kill()
             child.wait()
-    return samples
+    return samples, holds
 
 
 def account(web: Served, budget: float) -> dict[str, int]:
@@ -138,7 +150,7 @@ def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, 
             (folder / "urls.txt").write_text("\n".join(web.urls()))
             subprocess.run([*RECRAWL, "import", "urls.txt"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
             web.set_faults([Rule(name=name, share=share) for name, share in FAULTS.items()])
-            samples = watched(folder, 60.0 * minutes)
+            samples, holds = watched(folder, 60.0 * minutes, warm)
             accounts = account(web, budget)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -148,7 +160,10 @@ def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, 
     for name in ("memory_mb", "files", "threads", "children"):
         found[name] = slope(hours, np.array([float(getattr(each, name)) for each in kept]))._asdict()
     series = [[round(each.at), round(each.memory_mb), each.files] for each in samples]
-    return found | {"highest_mb": max(each.memory_mb for each in samples)} | accounts | {"series": series}
+    found |= {"highest_mb": max(each.memory_mb for each in samples)} | accounts
+    for name in ("malloc in use", "malloc free", "python blocks"):
+        found[f"more {name}"] = holds[1].get(name, 0) - holds[0].get(name, 0)
+    return found | {"series": series, "grown": held.grown(*holds)}
 
 
 def main() -> None:

@@ -181,6 +181,18 @@ def test_text_and_csv_are_told_apart_and_importing_twice_adds_nothing(said, here
     assert as_json(said("sources", "--json", "--tag", "y"))[0]["importance"] == 4.0
 
 
+def test_a_long_list_is_taken_in_by_portions_and_counted_as_one(said, here, monkeypatch):
+    monkeypatch.setattr("recrawl.cli.adding.PORTION", 2)
+    Path("a.txt").write_text("".join(f"https://a.example/{k}\n" for k in (1, 2, 1, 3, 3, 4, 1)))
+    assert said("import", "a.txt") == "4 added, 0 already there, 3 twice in the list\n"
+    Path("b.txt").write_text("".join(f"https://a.example/{k}\n" for k in (*range(14), 2)))
+    lines = said("import", "b.txt", "--importance", "3").splitlines()
+    assert lines[0] == "already there: 1 https://a.example/1"
+    assert lines[-1] == "10 added, 4 already there, 1 twice in the list"
+    said("import", "b.txt", "--importance", "3", "--update")
+    assert {each["importance"] for each in as_json(said("sources", "--json"))} == {3.0}
+
+
 def test_standard_input_is_a_list_too(here):
     done = subprocess.run(
         [sys.executable, "-c", "from recrawl.cli import main; main(['import', '-'])"],

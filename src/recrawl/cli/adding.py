@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,26 +20,63 @@ if TYPE_CHECKING:
 USER_ERROR = 2
 
 
+PORTION = 5000
+"""Entries that are taken in together: what is in memory, and how long another program's write may have to wait."""
+
+
 @dataclass
 class Taken:
     """What became of the entries of a list.
 
     Parameters
+        most: of those added, and of those known, so many are kept; all are counted
         refused: line number and what is wrong with it
         twice: how many entries stood in the list before
     """
 
+    most: int = sys.maxsize
     added: list[Source] = field(default_factory=list)
     known: list[Source] = field(default_factory=list)
+    added_count: int = 0
+    known_count: int = 0
     refused: list[tuple[int, str]] = field(default_factory=list)
     twice: int = 0
 
+    def count(self, added: Sequence[Source], known: Sequence[Source]) -> None:
+        """These, too."""
+        self.added_count += len(added)
+        self.known_count += len(known)
+        self.added += added[: max(self.most - len(self.added), 0)]
+        self.known += known[: max(self.most - len(self.known), 0)]
 
-def take_in(store: Catalogue, entries: Sequence[ListedSource], defaults: dict[str, Any], update: bool = False) -> Taken:
-    """Add every entry that can be used; `update` gives sources that are there already what was said anew."""
-    taken = Taken()
-    chosen: dict[str, Source] = {}
-    said: dict[str, dict[str, Any]] = {}
+
+def take_in(
+    store: Catalogue,
+    entries: Sequence[ListedSource],
+    defaults: dict[str, Any],
+    update: bool = False,
+    most: int = sys.maxsize,
+) -> Taken:
+    """Add every entry that can be used; `update` gives sources that are there already what was said anew.
+
+    A long list is taken in by portions, each whole: what was taken in stays if it ends before its end.
+    """
+    taken, seen = Taken(most), set[int]()
+    for start in range(0, len(entries), PORTION):
+        _take_in(store, entries[start : start + PORTION], defaults, update, taken, seen)
+    return taken
+
+
+def _take_in(
+    store: Catalogue,
+    entries: Sequence[ListedSource],
+    defaults: dict[str, Any],
+    update: bool,
+    taken: Taken,
+    seen: set[int],
+) -> None:
+    """One portion; `seen` are the ids of those before."""
+    chosen: dict[str, tuple[Source, dict[str, Any]]] = {}
     for entry in entries:
         try:
             source, fields = _source(entry, defaults)
@@ -46,14 +84,19 @@ def take_in(store: Catalogue, entries: Sequence[ListedSource], defaults: dict[st
             taken.refused.append((entry.line, str(error)))
             continue
         taken.twice += source.url in chosen
-        if source.url not in chosen:
-            chosen[source.url], said[source.url] = source, fields
-    for source, added in zip(chosen.values(), store.add(list(chosen.values())), strict=True):
-        source.id = added.id
-        (taken.added if added.new else taken.known).append(source)
+        chosen.setdefault(source.url, (source, fields))
+    added: list[Source] = []
+    known: list[Source] = []
+    for (source, _), given in zip(chosen.values(), store.add([source for source, _ in chosen.values()]), strict=True):
+        source.id = given.id
+        if given.id in seen:
+            taken.twice += 1
+        else:
+            (added if given.new else known).append(source)
+    seen.update(source.id for source in (*added, *known))
+    taken.count(added, known)
     if update:
-        _update(store, [(source.id, said[source.url]) for source in taken.known])
-    return taken
+        _update(store, [(source.id, chosen[source.url][1]) for source in known])
 
 
 def complain(taken: Taken, numbered: bool) -> int:
@@ -76,6 +119,8 @@ def _source(entry: ListedSource, defaults: dict[str, Any]) -> tuple[Source, dict
     from recrawl.crawl.urls import normalise
     from recrawl.store.records import Source
 
+    if not entry.fields:
+        return given_to(Source(url=normalise(entry.url), added=time.time()), defaults), defaults
     written = dict(entry.fields)
     title, standing = written.pop("title", None), written.pop("state", None)
     fields = {**defaults, **checked_fields(written)}

@@ -35,7 +35,7 @@ def command(file: Path, update: bool, **given: Any) -> int:
     fields = described(given)
     entries = _entries(_content(file), str(file))
     with opened_store(settings(), create=True) as store:
-        taken = take_in(store, entries, fields, update)
+        taken = take_in(store, entries, fields, update, most=NAMED)
     _report(taken, update)
     return complain(taken, numbered=True)
 
@@ -64,11 +64,11 @@ def _entries(data: bytes, name: str) -> list[ListedSource]:
 
 
 def _report(taken: Taken, update: bool) -> None:
-    for source in taken.known[: 0 if update else NAMED]:
+    for source in [] if update else taken.known:
         click.echo(f"already there: {source.id} {source.url}")
-    if len(taken.known) > NAMED and not update:
-        click.echo(f"already there: {len(taken.known) - NAMED} more")
-    known = f"{len(taken.known)} {'updated' if update else 'already there'}"
+    if taken.known_count > NAMED and not update:
+        click.echo(f"already there: {taken.known_count - NAMED} more")
+    known = f"{taken.known_count} {'updated' if update else 'already there'}"
     twice = f", {taken.twice} twice in the list" if taken.twice else ""
     refused = f", {len(taken.refused)} refused" if taken.refused else ""
-    click.echo(f"{len(taken.added)} added, {known}{twice}{refused}")
+    click.echo(f"{taken.added_count} added, {known}{twice}{refused}")

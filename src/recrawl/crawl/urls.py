@@ -44,6 +44,14 @@ _PLAIN = re.compile(
     r"(?:https?://(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z][a-z0-9]*(?:-+[a-z0-9]+)*)?(/[A-Za-z0-9\-._~/]*)(?:\?[A-Za-z0-9\-._~=&;+,:@/]+)?"
 )
 """Addresses, and paths alone, that need nothing done to them where no segment starts with a dot."""
+_WRITTEN = re.compile(
+    r"https?://(?:(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)*[a-z][a-z0-9]*(?:-+[a-z0-9]+)*"
+    r"|(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!/|:)|(?=[/:]))){4})"
+    r"(?!:80/|:443/)(?::[1-9][0-9]{0,3})?(/[A-Za-z0-9\-._~/]*)(?:\?[A-Za-z0-9\-._~=&;+,:@/]+)?"
+)
+"""Addresses with their scheme that are in their one spelling, as nearly all are."""
+_SHORT_HOST = 64
+"""Characters before the path, among which no label of a host is too long."""
 
 _TRACKING = re.compile(
     r"(?:utm_[a-z_]{1,30}|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|twclid|yclid|igshid|mc_[ce]id|_hsenc|_hsmi"
@@ -58,6 +66,9 @@ def normalise(text: str) -> str:
     >>> normalise("HTTP://Example.org:80/a/../b?x=1#top"), normalise("example.org/feed"), normalise("feed:https://a.de")
     ('http://example.org/b?x=1', 'https://example.org/feed', 'https://a.de/')
     """
+    plain = _WRITTEN.fullmatch(text)
+    if plain and plain.start(1) <= _SHORT_HOST and "/." not in plain[1] and len(text) <= LONGEST:
+        return text
     if _CONTROL.search(text.strip()):
         raise ParameterError("url", f"{EXPECTED}, of plain characters", _shown(text))
     parts = _split(_with_scheme(_forward(text.strip())), text)

@@ -167,6 +167,21 @@ def test_links_to_show_keep_their_fragments(href: str, leads_to: str | None) -> 
     assert urls.link("https://example.org/dir/a", href) == leads_to
 
 
+_PARTS = ["a", "b.c", "-", "--", "1", "127.0.0.1", "256.1.1.1", "01.2.3.4", "1.2.3", ".", "..", ":80", ":443", ":8080",
+          ":0", ":99999", "/", "/.x", "?", "?q=1", "xn--a", "_", "0x1", "A", "%41", "#f", "@", "é", "a" * 64]  # fmt: skip
+
+
+@given(st.sampled_from(["http://", "https://"]), st.lists(st.sampled_from(_PARTS), max_size=6))
+def test_an_address_taken_as_it_stands_is_what_the_long_way_makes_of_it(scheme: str, parts: list[str]) -> None:
+    text = scheme + "".join(parts)
+    try:
+        short = urls.normalise(text)
+    except ParameterError:
+        return
+    if short == text:
+        assert urls.normalise(f" {text}") == text  # white space before it: looked at piece by piece
+
+
 def test_origin_and_host() -> None:
     assert urls.origin("https://example.org:8443/a?b") == "https://example.org:8443"
     assert urls.host("https://example.org:8443/a?b") == "example.org"

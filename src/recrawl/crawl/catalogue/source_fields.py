@@ -56,6 +56,8 @@ def given_to(source: Source, fields: Mapping[str, Any]) -> Source:
     >>> given_to(Source(url="u"), {"importance": 2.0, "robots": False}).options.robots
     False
     """
+    if not fields:
+        return source
     options = {name: value for name, value in fields.items() if name in OPTIONS}
     own = {name: value for name, value in fields.items() if name not in OPTIONS}
     given = msgspec.structs.replace(source, options=msgspec.structs.replace(source.options, **options), **own)

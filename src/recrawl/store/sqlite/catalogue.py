@@ -11,11 +11,11 @@ import msgspec
 
 from recrawl.errors import StoreError
 from recrawl.store.records import Added, Source
-from recrawl.store.rows import columns, mended, names, pages, source_of, source_row
+from recrawl.store.rows import Row, columns, mended, names, pages, source_of, source_row
 from recrawl.store.sql import SourceQuery, SqlCatalogue, numbered
 from recrawl.store.sqlite.database import numbers
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
-from recrawl.store.sqlite.rows import insertion
+from recrawl.store.sqlite.rows import PORTION, insert, insertion
 
 _INSERT = insertion("sources", Source, without="id") + " ON CONFLICT (url) DO NOTHING"
 _REPLACE = "UPDATE sources SET " + ", ".join(f'"{name}" = ?' for name in names(Source)[1:]) + " WHERE id = ?"
@@ -53,6 +53,8 @@ _NUMBERS = "SELECT url, id FROM sources WHERE url IN (SELECT value FROM json_eac
 _SHORTEST_INDEXED = 3
 """Letters from which on a text is looked for in the index."""
 _FEW = 2000
+_TOGETHER = 1000
+"""Sources of one statement."""
 
 
 class SqliteCatalogue(SqliteRole, SqlCatalogue):
@@ -178,9 +180,18 @@ def _added(connection: sqlite3.Connection, sources: Sequence[Source], number: in
     if new:
         # Of the same address given twice, the first counts; in the order in which they were given.
         fresh = [source for source in sources if new.get(source.url) is source]
-        connection.executemany(_INSERT, [source_row(source, number) for source in fresh])
+        _insert(connection, [source_row(source, number) for source in fresh])
         ids |= _numbers(connection, fresh)
     return [Added(ids[source.url], new.pop(source.url, None) is not None) for source in sources]
+
+
+def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """Many to a statement: the index of letters is written out whenever one of its statements begins."""
+    if len(rows) >= PORTION:
+        most = connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // len(rows[0])
+        insert(connection, _INSERT, rows, min(most, len(rows), _TOGETHER))
+    else:
+        connection.executemany(_INSERT, rows)
 
 
 def _numbers(connection: sqlite3.Connection, sources: Sequence[Source]) -> dict[str, int]:

@@ -30,11 +30,12 @@ def as_row(record: type[T], without: str = "") -> Callable[[T], Row]:
     return cast("Callable[[T], Row]", attrgetter(*kept))
 
 
-def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
-    """Many short rows, as `insertion` puts in one: numbers that SQLite gives out are booked once per statement."""
-    before, values, places = statement.partition(" VALUES ")
-    several = before + values + ", ".join([places] * PORTION)
-    whole = len(rows) // PORTION * PORTION
-    for begin in range(0, whole, PORTION):
-        connection.execute(several, tuple(chain.from_iterable(rows[begin : begin + PORTION])))
+def insert(connection: sqlite3.Connection, statement: str, rows: Sequence[Row], portion: int = PORTION) -> None:
+    """Many rows, as `insertion` puts in one: numbers that SQLite gives out are booked once per statement."""
+    before, values, one = statement.partition(" VALUES ")
+    places, conflict, rest = one.partition(" ON CONFLICT ")
+    several = before + values + ", ".join([places] * portion) + conflict + rest
+    whole = len(rows) // portion * portion
+    for begin in range(0, whole, portion):
+        connection.execute(several, tuple(chain.from_iterable(rows[begin : begin + portion])))
     connection.executemany(statement, rows[whole:])
