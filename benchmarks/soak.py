@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from benchmarks import held
+
 from recrawl.synthweb.faults.rules import Rule
 from recrawl.synthweb.ledger import budget_violations, delay_violations, hold_violations
 from recrawl.synthweb.process import Served, running

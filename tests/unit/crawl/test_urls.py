@@ -167,8 +167,8 @@ def test_links_to_show_keep_their_fragments(href: str, leads_to: str | None) -> 
     assert urls.link("https://example.org/dir/a", href) == leads_to
 
 
-_PARTS = ["a", "b.c", "-", "--", "1", "127.0.0.1", "256.1.1.1", "01.2.3.4", "1.2.3", ".", "..", ":80", ":443", ":8080",
-          ":0", ":99999", "/", "/.x", "?", "?q=1", "xn--a", "_", "0x1", "A", "%41", "#f", "@", "é", "a" * 64]  # fmt: skip
+_PARTS = ["a", "b.c", "-", "--", "1", "127.0.0.1", "256.1.1.1", "01.2.3.4", "1.2.3", ".", "..", ":80", ":443", ":8080"]
+_PARTS += [":0", ":99999", "/", "/.x", "?", "?q=1", "xn--a", "_", "0x1", "A", "%41", "#f", "@", "é", "a" * 64]
 
 
 @given(st.sampled_from(["http://", "https://"]), st.lists(st.sampled_from(_PARTS), max_size=6))
