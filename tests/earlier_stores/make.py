@@ -128,7 +128,10 @@ def listen(scheduler: Scheduler, ear: ClickReader, now: float) -> None:
     heard = ear.listen(store, decider.policy.mark, now)
     if heard.opened:
         scheduler.flush()
-        store.commit(Batch(progress=decider.hear(heard, now), shared=decider.policy.shared()))
+        touched = decider.hear(heard, now)
+        if touched and isinstance(touched[0], int):  # since sources that were touched are scheduled later
+            touched = decider.scheduled(touched)
+        store.commit(Batch(progress=touched, shared=decider.policy.shared()))
 
 
 def what_is_believed(scheduler: Scheduler, truth: dict[str, float]) -> dict[str, dict[str, object]]:

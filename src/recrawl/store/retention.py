@@ -22,8 +22,14 @@ from recrawl.store.records import Keep, Vacuumed, keys_in, packed
 from recrawl.store.rows import Row
 
 _NOT_LATEST = "at < (SELECT max(at) FROM versions AS later WHERE later.source = versions.source)"
+KEPT = (
+    "EXISTS (SELECT 1 FROM reader_items WHERE reader_items.item = items.id AND reader_items.starred IS NOT NULL) "
+    "OR EXISTS (SELECT 1 FROM reader_labels WHERE reader_labels.item = items.id)"
+)
+"""Items that a reader has starred or labelled stay."""
 _AGED = {
-    "items": "SELECT id, first_seen FROM items WHERE first_seen < $1 ORDER BY first_seen, id LIMIT $2",
+    "items": f"SELECT id, first_seen FROM items WHERE first_seen < $1 AND NOT ({KEPT}) "
+    "ORDER BY first_seen, id LIMIT $2",
     "crawls": "SELECT id, at FROM crawls WHERE at < $1 ORDER BY at, id LIMIT $2",
     "prices": "SELECT id, at FROM prices WHERE at < $1 ORDER BY at, id LIMIT $2",
     "versions": f"SELECT id, at FROM versions WHERE at < $1 AND {_NOT_LATEST} ORDER BY at, id LIMIT $2",
@@ -114,7 +120,7 @@ class SqlRetention(ABC):
     def _drop_aged(self, gone: Vacuumed, table: str, before: float, most: int | None = None) -> None:
         """The oldest rows from before a time, at most so many."""
         # A number can have gone to another row between the look and the step; that row is younger.
-        still = f" AND {_TIMES.get(table, 'at')} <= $2"
+        still = f" AND {_TIMES.get(table, 'at')} <= $2" + (f" AND NOT ({KEPT})" if table == "items" else "")
         left = most
         while left is None or left > 0:
             wanted = _READ if left is None else min(_READ, left)

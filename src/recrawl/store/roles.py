@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, Unpack
 
+from recrawl.store.reader_records import Reader, Reading, Stream, Subscribed, Unread, Wanted
 from recrawl.store.records import (
     Added,
     Batch,
@@ -274,6 +275,80 @@ class Subscriptions(Protocol):
         ...
 
 
+class Readers(Protocol):
+    """Who reads with programs of their own, what, and how far each has got. Nothing of one is seen by another."""
+
+    def add_reader(self, reader: Reader) -> int:
+        """Take in somebody; the id given. StoreError if the name is taken, or there are `MOST_READERS`."""
+        ...
+
+    def reader(self, name: str) -> Reader | None:
+        """By name."""
+        ...
+
+    def readers(self) -> list[Reader]:
+        """All, by name."""
+        ...
+
+    def change_password(self, reader: int, password: str, key: str) -> None:
+        """Another password's hash, and another key: tokens given so far are worth nothing."""
+        ...
+
+    def remove_reader(self, reader: int) -> None:
+        """Forget somebody and all they did; sources nobody else has go as with `unsubscribe`."""
+        ...
+
+    def subscribed(self, reader: int) -> list[Subscribed]:
+        """What somebody reads, by source."""
+        ...
+
+    def subscribe(self, reader: int, wanted: Sequence[Wanted], at: float) -> list[int]:
+        """Subscribe, adding sources that are not there; the source of each. One that was subscribed to stays as it is,
+        but for a title or labels that are given. StoreError, and nothing is done, past `MOST_SUBSCRIPTIONS`."""
+        ...
+
+    def edit_subscriptions(self, reader: int, changed: Sequence[Subscribed]) -> None:
+        """Other titles and labels for subscriptions that are there."""
+        ...
+
+    def unsubscribe(self, reader: int, sources: Sequence[int]) -> None:
+        """Give up sources. What a reader brought and nobody else has leaves the catalogue, or is paused if somebody has
+        starred or labelled an item of it."""
+        ...
+
+    def stream(self, reader: int, wanted: Stream) -> list[int]:
+        """Numbers of items, the largest first unless told otherwise: never one twice, whatever is found meanwhile."""
+        ...
+
+    def reading(self, reader: int, items: Sequence[int]) -> list[Reading]:
+        """Those of these items somebody may see, by number: of their subscriptions, or starred or labelled by them."""
+        ...
+
+    def unread(self, reader: int) -> list[Unread]:
+        """Of every subscription, by source."""
+        ...
+
+    def mark_read(self, reader: int, items: Sequence[int], read: bool) -> list[tuple[int, int]]:
+        """Items of subscriptions are read, or unread again: (item, source) of those."""
+        ...
+
+    def mark_all_read(self, reader: int, sources: Sequence[int] | None, until: float) -> None:
+        """Whatever was found by then in these subscriptions, or in all, is read."""
+        ...
+
+    def star(self, reader: int, items: Sequence[int], at: float | None) -> list[tuple[int, int]]:
+        """Items are starred at a time, or not any more (None): (item, source). StoreError past `MOST_KEPT`."""
+        ...
+
+    def label_items(self, reader: int, items: Sequence[int], label: str, given: bool) -> None:
+        """Items get a label, or lose it. StoreError past `MOST_KEPT` or `MOST_LABELS`."""
+        ...
+
+    def item_labels(self, reader: int) -> list[str]:
+        """The labels somebody has on items, by name."""
+        ...
+
+
 class Notes(Protocol):
     """Small things that programs keep under a name."""
 
@@ -286,7 +361,7 @@ class Notes(Protocol):
         ...
 
 
-class Store(Catalogue, CrawlLog, Items, Events, Clicks, Signals, Subscriptions, Notes, Protocol):
+class Store(Catalogue, CrawlLog, Items, Events, Clicks, Signals, Subscriptions, Readers, Notes, Protocol):
     """All of it."""
 
     def vacuum(self, keep: Keep, now: float, stop: Callable[[], bool] = ...) -> Vacuumed:

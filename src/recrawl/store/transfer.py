@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from recrawl.errors import StoreError
+from recrawl.store.reader_records import Reader
 from recrawl.store.records import (
     Click,
     Crawl,
@@ -47,6 +48,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "restless": ("source", "record"),
     "numbers": ("source", "record"),
     "clicks": names(Click),
+    "readers": names(Reader),
+    "reader_sources": ("reader", "source", "title", "labels", "added", "read_to", "read_since"),
+    "reader_items": ("reader", "item", "source", "read", "starred"),
+    "reader_labels": ("reader", "item", "label"),
+    "brought": ("source", "reader"),
     "signals": names(Signal),
     "subscriptions": names(Subscription),
     "holds": names(Hold),
@@ -57,7 +63,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "notes": ("name", "text"),
 }
 """In an order in which rows come after those they refer to."""
-MARKS = ("revision", "sources", "items", "versions", "clicks", "signals", "events")
+MARKS = ("revision", "sources", "items", "versions", "clicks", "readers", "signals", "events")
 """What the last numbers given are kept of: numbers are never used again, also after a move."""
 
 

@@ -15,6 +15,7 @@ from recrawl.config import SourceOptions
 from recrawl.errors import StoreError
 from recrawl.store.opening import open_store
 from recrawl.store.postgres import PostgresStore
+from recrawl.store.reader_records import Reader, Wanted
 from recrawl.store.records import (
     Batch,
     Click,
@@ -72,9 +73,14 @@ def filled(store: Store, sources: int = 5) -> None:
         progress = Progress(source=number, last=9.0, listing=packed([0, 1]), value=2.0, due=math.inf, belief=b"\0\1")
         crawl = Crawl(source=number, at=9.0, outcome="new", censored=True)
         version = Version(source=number, at=9.0, digest="d", text="t", diff="")
+        kept = {"restless": b"\0r", "numbers": b"\0n"}
         events = [Event(at=9.0, body=b"%d" % number)] * 2
         store.commit(
-            Batch(updates=[VisitUpdate(crawl=crawl, progress=progress, items=items, version=version, events=events)])
+            Batch(
+                updates=[
+                    VisitUpdate(crawl=crawl, progress=progress, items=items, version=version, events=events, **kept)
+                ]
+            )
         )
     store.commit(
         Batch(
@@ -89,6 +95,13 @@ def filled(store: Store, sources: int = 5) -> None:
         [Signal(source=1, at=3.0, came=4.0, by="websub"), Signal(source=2, at=3.0, came=4.0, proof="x")]
     )
     store.write_subscriptions([Subscription(token="t", source=1, hub="h", topic="\0", secret="s", due=5.0)])
+    me, gone = (store.add_reader(Reader(name=name, password="hash", key="k", added=1.0)) for name in ("me", "gone"))
+    mine = Wanted(source=Source(url="https://mine.example/"), labels=("x",))
+    store.subscribe(me, [mine, *(Wanted(source=line, title="t") for line in store.sources(ids=[1, 2]))], 3.0)
+    store.mark_read(me, [9, 10], read=True)
+    store.star(me, [11], 5.0)
+    store.label_items(me, [12], "é", given=True)
+    store.remove_reader(gone)
     store.write_note("wish", b"\0wish")
     store.remove([sources])
     store.vacuum(Keep(items=6.0, crawls=math.inf, prices=math.inf, versions=9), 8.0)
@@ -108,6 +121,7 @@ def contents(store: Store) -> dict[str, object]:
         "tags": store.tags(),
         "by tag": [each.id for each in store.sources(tag="a\0b")],
         "unseen": store.unseen([(id, range(9)) for id in ids]),
+        "restless": [(store.restless(id), store.watched_number(id)) for id in ids],
         "versions": [store.versions(id) for id in ids],
         "clicks": store.clicks(),
         "signals": (store.signals(), store.signals(proof="x")),
@@ -118,6 +132,10 @@ def contents(store: Store) -> dict[str, object]:
         "events": store.events(0),
         "cursors": (store.cursor("slow"), store.cursor("new")),
         "shared": store.shared(),
+        "readers": [
+            (each, store.subscribed(each.id), store.unread(each.id), store.reading(each.id, range(40)))
+            for each in store.readers()
+        ],
         "notes": (store.note("wish"), store.note("board")),
     }
 
@@ -142,6 +160,7 @@ def goes_on(store: Store) -> list[int]:
         store.signals()[-1].id,
         store.events(0, 10**5)[-1].seq,
         store.versions(added.id)[0].id,
+        store.add_reader(Reader(name="new", password="", key="")),
         store.revision(),
     ]
 
@@ -153,7 +172,7 @@ def test_a_copy_shows_the_same_and_goes_on_counting(old: str, new: str, place: C
         filled(source)
         copied = copy(source, target, silent)
         assert contents(target) == contents(source)
-        assert copied["sources"] == 4
+        assert copied["sources"] == 5
         assert copied["dropped"] > 0
         assert copied["events"] > 0
         assert goes_on(target) == goes_on(source)
@@ -164,7 +183,7 @@ def test_a_copy_shows_the_same_and_goes_on_counting(old: str, new: str, place: C
 def test_an_empty_store_can_be_copied(kind: str, place: Callable[[str], str]) -> None:
     with open_store(place("sqlite")) as source, open_store(place(kind)) as target:
         assert set(copy(source, target, silent).values()) == {0}
-        assert goes_on(target) == [1] * 7
+        assert goes_on(target) == [1] * 7 + [2]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -216,7 +235,7 @@ def test_the_command_copies_and_says_what(place: Callable[[str], str], capsys: p
     with open_store(old) as source:
         filled(source)
     assert run(["store", "copy", old, new, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"]["sources"] == 4
+    assert json.loads(capsys.readouterr().out)["rows"]["sources"] == 5
     assert run(["store", "copy", new, old]) == 2
     assert "not empty" in capsys.readouterr().err
 

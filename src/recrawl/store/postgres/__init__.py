@@ -1,7 +1,8 @@
 """The store for teams and fleets: a schema in a PostgreSQL database. `docs/postgres.md` describes it.
 
 A module per role, as in the embedded store: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`,
-`push`; and for fleets `leases`, `buckets` and `slice`, the part of one writer. Beside them is what the server needs.
+`push`, `readers`; and for fleets `leases`, `buckets` and `slice`, the part of one writer. Beside them is what the
+server needs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from recrawl.store.postgres.items import PostgresItems
 from recrawl.store.postgres.leases import Claim, PostgresLeases
 from recrawl.store.postgres.migrations import migrate, refuse_older, taken
 from recrawl.store.postgres.push import PostgresSignals, PostgresSubscriptions
+from recrawl.store.postgres.readers import PostgresReaders
 from recrawl.store.postgres.retention import PostgresRetention
 from recrawl.store.records import Batch, Keep, Vacuumed
 from recrawl.store.retention import never
@@ -46,6 +48,7 @@ class PostgresRoles(
     PostgresClicks,
     PostgresSignals,
     PostgresSubscriptions,
+    PostgresReaders,
 ):
     """What a whole store and the part of one writer have in common."""
 

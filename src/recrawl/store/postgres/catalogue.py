@@ -38,7 +38,20 @@ _TAG = (
     "INSERT INTO tags (tag, source, digest) SELECT * FROM unnest($1::varchar[], $2::bigint[], $3::bytea[]) "
     "ON CONFLICT DO NOTHING"
 )
-_BELONGING = ("tags", "progress", "crawls", "items", "dropped", "versions", "restless", "numbers", "strayed", "signals")
+_BELONGING = (
+    "tags",
+    "progress",
+    "crawls",
+    "items",
+    "dropped",
+    "versions",
+    "restless",
+    "numbers",
+    "strayed",
+    "signals",
+    "reader_sources",
+    "brought",
+)
 
 # Unknown values come last in either direction.
 _ORDERS = {
@@ -64,7 +77,7 @@ class PostgresCatalogue(PostgresRole, SqlCatalogue):
     def add(self, sources: Sequence[Source]) -> list[Added]:
         """Take in sources by URL; one that is there already is left as it is."""
         given = mended(list(sources))
-        added = self._connections.writing(lambda connection: add(connection, given))
+        added = self._connections.writing(lambda connection: _add(connection, given))
         if len(given) >= _MANY:
             self._connections.alone(lambda connection: connection.run("ANALYZE sources, progress, tags"))
         return added
@@ -107,7 +120,7 @@ class PostgresCatalogue(PostgresRole, SqlCatalogue):
 
     def remove(self, ids: Sequence[int]) -> int:
         """Forget sources and all that was found in them, and leave word of it; how many there were."""
-        return self._connections.writing(lambda connection: _remove(connection, ids)) if ids else 0
+        return self._connections.writing(lambda connection: remove(connection, ids)) if ids else 0
 
     def revision(self) -> int:
         """The largest revision given so far, removals included."""
@@ -118,6 +131,18 @@ def next_revision(connection: PostgresConnection) -> int:
     """A number larger than every one given before; others who want one wait until this transaction ends."""
     statement = "UPDATE counters SET value = value + 1 WHERE name = 'revision' RETURNING value"
     return int(connection.fetchval(statement))
+
+
+def _add(connection: PostgresConnection, sources: Sequence[Source]) -> list[Added]:
+    added = add(connection, sources)
+    _claim(connection, [each.id for each in added if not each.new])
+    return added
+
+
+def _claim(connection: PostgresConnection, ids: Sequence[int]) -> None:
+    """The owner asked for these: they stay, whoever brought them."""
+    if ids:
+        connection.run("DELETE FROM brought WHERE source = ANY($1)", list(ids))
 
 
 def add(connection: PostgresConnection, sources: Sequence[Source]) -> list[Added]:
@@ -168,6 +193,7 @@ def _edit(connection: PostgresConnection, edited: dict[int, Source]) -> None:
     connection.run(_REPLACE, *columns_of(rows, 0))
     connection.run("DELETE FROM tags WHERE source = ANY($1)", list(edited))
     _tag(connection, edited.items())
+    _claim(connection, list(edited))
 
 
 def _refuse_impossible(connection: PostgresConnection, edited: dict[int, Source], keys: dict[int, bytes]) -> None:
@@ -183,7 +209,8 @@ def _refuse_impossible(connection: PostgresConnection, edited: dict[int, Source]
             raise StoreError(f"{source.url} is in the catalogue already: source {id} cannot have it")
 
 
-def _remove(connection: PostgresConnection, ids: Sequence[int]) -> int:
+def remove(connection: PostgresConnection, ids: Sequence[int]) -> int:
+    """Forget sources and all that was found in them; how many there were."""
     number = next_revision(connection)
     gone = 0
     for page in pages(fitting(ids)):

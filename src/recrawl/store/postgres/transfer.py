@@ -22,6 +22,12 @@ _ORDERS = {
     "removed": "source",
     "progress": "source",
     "dropped": "source, key",
+    "restless": "source",
+    "numbers": "source",
+    "reader_sources": "reader, source",
+    "reader_items": "reader, item",
+    "reader_labels": "reader, label, item",
+    "brought": "source",
     "subscriptions": "token",
     "holds": "host",
     "robots": "origin",
@@ -128,7 +134,7 @@ class PostgresImport:
             self._connection.run("INSERT INTO meta VALUES ('shared', $1)", shared)
         for name in _COUNTED:
             self._connection.run("UPDATE counters SET value = $2 WHERE name = $1", name, marks[name])
-        for table in ("sources", "crawls", "items", "versions", "prices"):
+        for table in ("sources", "crawls", "items", "versions", "prices", "readers"):
             statement = f"SELECT setval('{table}_id_seq', greatest($1, (SELECT max(id) FROM {table}), 1))"
             if marks.get(table) or self._connection.fetchval(f"SELECT EXISTS (SELECT 1 FROM {table})"):
                 self._connection.run(statement, marks.get(table, 0))

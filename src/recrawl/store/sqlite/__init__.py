@@ -1,7 +1,8 @@
 """The embedded store: one SQLite file, and nothing to set up. `docs/store.md` describes its tables.
 
-A module per role: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`, `push`, `claim`. Beside them is
-what the file needs: `database` (its connections), `wal`, `migrations`, `retention`, `repair`, `backup`, `permissions`.
+A module per role: `catalogue`, `commit` (the crawl log), `items`, `events`, `clicks`, `push`, `readers`, `claim`.
+Beside them is what the file needs: `database` (its connections), `wal`, `migrations`, `retention`, `repair`, `backup`,
+`permissions`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from recrawl.store.sqlite.database import Database
 from recrawl.store.sqlite.events import SqliteEvents
 from recrawl.store.sqlite.items import SqliteItems
 from recrawl.store.sqlite.push import SqliteSignals, SqliteSubscriptions
+from recrawl.store.sqlite.readers import SqliteReaders
 from recrawl.store.sqlite.retention import SqliteRetention
 
 
@@ -33,6 +35,7 @@ class SqliteStore(
     SqliteClicks,
     SqliteSignals,
     SqliteSubscriptions,
+    SqliteReaders,
 ):
     """A :class:`recrawl.store.roles.Store` in one file.
 

@@ -64,7 +64,9 @@ class SqliteCatalogue(SqliteRole, SqlCatalogue):
         """Take in sources by URL; one that is there already is left as it is."""
         given = mended(list(sources))
         with self._database.writing() as connection:
-            return add(connection, given)
+            added = add(connection, given)
+            _claim(connection, [each.id for each in added if not each.new])
+            return added
 
     def numbers(self, urls: Sequence[str]) -> dict[str, int]:
         """The ids of those that are there, by exact URL."""
@@ -139,17 +141,14 @@ class SqliteCatalogue(SqliteRole, SqlCatalogue):
             number = next_revision(connection)
             for source in given:
                 _replace(connection, source, number)
+            _claim(connection, [source.id for source in given])
 
     def remove(self, ids: Sequence[int]) -> int:
         """Forget sources and all that was found in them, and leave word of it; how many there were."""
         if not ids:
             return 0
-        given, some = numbers(ids), "WHERE id IN (SELECT value FROM json_each(?))"
         with self._database.writing() as connection:
-            number = next_revision(connection)
-            connection.execute(f"INSERT OR REPLACE INTO removed SELECT id, ? FROM sources {some}", (number, given))
-            connection.execute(_FORGET_CRAWLS, {"ids": given})
-            return connection.execute(f"DELETE FROM sources {some}", (given,)).rowcount
+            return remove(connection, ids)
 
     def revision(self) -> int:
         """The largest revision given so far, removals included."""
@@ -162,6 +161,12 @@ def next_revision(connection: sqlite3.Connection) -> int:
     return int(connection.execute(statement).fetchone()[0])
 
 
+def _claim(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """The owner asked for these: they stay, whoever brought them."""
+    if ids:
+        connection.execute("DELETE FROM brought WHERE source IN (SELECT value FROM json_each(?))", (numbers(ids),))
+
+
 def add(connection: sqlite3.Connection, sources: Sequence[Source]) -> list[Added]:
     """Take in those whose URL is new, each with its progress and tags."""
     if not sources:
@@ -172,6 +177,15 @@ def add(connection: sqlite3.Connection, sources: Sequence[Source]) -> list[Added
     tags = [(tag, each.id) for source, each in zip(sources, added, strict=True) if each.new for tag in source.tags]
     connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
     return added
+
+
+def remove(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+    """Forget sources and all that was found in them; how many there were."""
+    given, some = numbers(ids), "WHERE id IN (SELECT value FROM json_each(?))"
+    number = next_revision(connection)
+    connection.execute(f"INSERT OR REPLACE INTO removed SELECT id, ? FROM sources {some}", (number, given))
+    connection.execute(_FORGET_CRAWLS, {"ids": given})
+    return connection.execute(f"DELETE FROM sources {some}", (given,)).rowcount
 
 
 def _added(connection: sqlite3.Connection, sources: Sequence[Source], number: int) -> list[Added]:

@@ -23,6 +23,11 @@ _TABLES = (
     "progress",
     "items",
     "clicks",
+    "readers",
+    "reader_sources",
+    "reader_items",
+    "reader_labels",
+    "brought",
     "signals",
     "subscriptions",
     "crawls",
@@ -37,7 +42,19 @@ _TABLES = (
     "outlets",
     "notes",
 )
-_ORPHANS_POSSIBLE = ("progress", "items", "clicks", "signals", "crawls", "versions", "restless", "numbers")
+_ORPHANS_POSSIBLE = (
+    "progress",
+    "items",
+    "clicks",
+    "reader_sources",
+    "reader_items",
+    "brought",
+    "signals",
+    "crawls",
+    "versions",
+    "restless",
+    "numbers",
+)
 _LINKS = {"crawl", "before"}
 """Columns by which crawls of a source are found."""
 _COMPLAINTS = 100

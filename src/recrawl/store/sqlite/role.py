@@ -17,13 +17,13 @@ class SqliteStatements:
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        self.connection = connection
 
     def fetch(self, statement: str, *given: Any) -> list[Row]:
         """All rows."""
         values = [numbers(value) if isinstance(value, list) else mended(value) for value in given]
         named = {str(place): value for place, value in enumerate(values, 1)}
-        return self._connection.execute(statement, named).fetchall()
+        return self.connection.execute(statement, named).fetchall()
 
     def run(self, statement: str, *given: Any) -> None:
         """A statement without rows."""
