@@ -2,7 +2,8 @@
 
 Of an address of the web that is a source, everything but user name and password: it is what the catalogue is about. Of
 an address of the owner's own, such as a webhook or a proxy, scheme and host: tokens are in paths and queries as well.
-Of a message that is not ours, nothing that stands in quotes: that is how Python repeats values.
+Of the address of a notification service, the scheme. Of a message that is not ours, nothing that stands in quotes: that
+is how Python repeats values.
 """
 
 from __future__ import annotations
@@ -44,6 +45,16 @@ def only_host(text: str) -> str:
 def _only_host(found: re.Match[str]) -> str:
     scheme, authority, rest = found.groups()
     return scheme + authority.rpartition("@")[2] + (f"/{HIDDEN}" if rest not in ("", "/") else rest)
+
+
+def only_scheme(address: str) -> str:
+    """An address of a notification service, in which even the host may be a token.
+
+    >>> only_scheme("tgram://123456:secret/room"), only_scheme("")
+    ('tgram://…', '')
+    """
+    scheme, mark, _ = address.partition("://")
+    return f"{scheme}://{HIDDEN}" if mark else HIDDEN if address else ""
 
 
 def without_password(address: str) -> str:

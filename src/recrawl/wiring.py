@@ -27,12 +27,22 @@ from recrawl.crawl.fetching.robots import RobotsCache
 from recrawl.crawl.fetching.transport import Transport
 from recrawl.crawl.hold_causes import Causes
 from recrawl.crawl.hold_release import last_release
-from recrawl.crawl.outlets import CommandOutlet, EventStore, FileOutlet, Outlet, Outlets, WebhookOutlet
+from recrawl.crawl.outlets import (
+    CommandOutlet,
+    EventStore,
+    FileOutlet,
+    NotificationOutlet,
+    Outlet,
+    Outlets,
+    WebhookOutlet,
+)
+from recrawl.crawl.outlets.notification import services
 from recrawl.crawl.pipeline import Crawler, Intervals, Reading
 from recrawl.crawl.reading.readers import Readers
 from recrawl.crawl.request_budget import Allotment, RequestBudget
 from recrawl.crawl.requested_crawls import made_in_vain
 from recrawl.crawl.stored_settings import leave_settings
+from recrawl.errors import ParameterError
 from recrawl.policies.ab_plan import Trial
 from recrawl.policies.ab_policy import Split
 from recrawl.policies.compile_ahead import prepare
@@ -102,7 +112,24 @@ def make_outlets(config: Config, store: EventStore, clock: Clock) -> Outlets:
         wanted.append(WebhookOutlet(settings.webhook, os.environ.get(settings.webhook_secret_env, ""), clock))
     if settings.exec:
         wanted.append(CommandOutlet(settings.exec))
-    return Outlets(store, wanted, clock)
+    return Outlets(store, [*wanted, *make_notifications(config)], clock)
+
+
+def make_notifications(config: Config, names: Sequence[str] | None = None) -> list[NotificationOutlet]:
+    """Those who are told, as `[notify.NAME]` says; ParameterError names an address that is missing or wrong."""
+    addresses = {}
+    for name in config.notify if names is None else names:
+        said = config.notify[name]
+        addresses[name] = os.environ.get(said.to_env, "").strip() if said.to_env else said.to
+        if not addresses[name]:
+            expected = "an environment variable that holds an address of Apprise"
+            raise ParameterError(f"notify.{name}.to_env", expected, f"{said.to_env}, which is not set or empty")
+    if not addresses:
+        return []
+    return [
+        NotificationOutlet(name, to, config.notify[name], config.notify, service.room)
+        for (name, to), service in zip(addresses.items(), services(addresses), strict=True)
+    ]
 
 
 def make_budget(config: Config, per_second: float | None = None) -> Allotment:

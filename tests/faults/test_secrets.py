@@ -46,16 +46,19 @@ min_interval = "100ms"
 [outlets]
 webhook = "http://me:{CANARY}@127.0.0.1:1/{CANARY}?token={CANARY}"
 exec = "false {CANARY}"
+[notify.me]
+to = "json://me:{CANARY}@127.0.0.1:1/{CANARY}?+X-Key={CANARY}"
 """
 LOOKS: dict[str, list[str]] = {
     "sources": [], "status": [], "explain": ["1"], "items": [], "search": ["one"], "changes": ["1"], "whatif": [],
     "vacuum": [], "doctor": [], "config": [], "pause": ["1"], "add": ["https://b.example/feed"],
     "backup": ["copy.db"], "store": ["copy", "recrawl.db", "other.db"], "export": ["-"], "import": ["urls.txt"],
     "crawl": ["1", "--timeout", "5s"], "preview": ["https://a.example/feed"], "release": ["1"], "budget": [],
-    "tag": ["1", "--add", "news"], "signal": ["1"], "remove": ["2", "--yes"],
+    "tag": ["1", "--add", "news"], "signal": ["1"], "notify": ["--test"],
+    "remove": ["2", "--yes"],
 }  # fmt: skip
-FAIL = ("crawl", "preview")
-"""They try to fetch, through a proxy that is not there."""
+FAIL = ("crawl", "preview", "notify")
+"""They try to fetch, through a proxy that is not there, or to reach somebody who is not."""
 OTHERS = {"demo", "run", "compare", "serve", "cluster", "reproduce", "replay", "synthweb", "mcp"}
 PAGES = ("/", "/sources", "/sources/1", "/items", "/search?q=one", "/whatif", "/preview", "/fleet", "/metrics",
          "/sources.opml", "/feed.atom", "/api", "/login", "/healthz", "/readyz")  # fmt: skip
@@ -98,6 +101,7 @@ def test_what_config_hides_is_marked_shown_when_asked_for_and_not_taken_for_the_
     assert 'proxy = "http://127.0.0.1:1/…"' in hidden
     assert 'webhook = "http://127.0.0.1:1/…"' in hidden
     assert 'exec = "false …"' in hidden
+    assert 'to = "json://…"' in hidden
     assert run(["config", "--show-secrets"]) == 0
     (home / "again.toml").write_text(capsys.readouterr().out)
     assert load(home / "again.toml") == load(home / "recrawl.toml")
@@ -125,7 +129,12 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name in SHOWN for value in WRONG[name]])
+WRONG_TO = [f'["json://{CANARY}"]', f'"{CANARY}"', f'"no-such://{CANARY}"', f'"tgram://{CANARY}"']
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    *((name, value) for name in SHOWN for value in WRONG[name]), *(("notify.me.to", value) for value in WRONG_TO),
+])  # fmt: skip
 def test_a_wrong_setting_is_named_and_not_repeated(
     name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,7 @@ COMMANDS = {
     "run": ("recrawl.cli.run_", "Crawl, within the budget, until stopped."),
     "crawl": ("recrawl.cli.crawl_", "Fetch sources now."),
     "signal": ("recrawl.cli.signal_", "Tell the crawler that a source has changed."),
+    "notify": ("recrawl.cli.notify", "List who is notified; --test sends each a message."),
     "budget": ("recrawl.cli.budget", "Show the budget, or give the running crawler another."),
     "compare": ("recrawl.cli.compare", "Run two policies at once on your own sources and compare what they capture."),
     "serve": ("recrawl.cli.serve", "Show the store on a web page, with an API and metrics."),

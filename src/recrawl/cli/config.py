@@ -16,7 +16,8 @@ from recrawl.cli.options import config_option, json_option, settings
 def command(show_secrets: bool, as_json: bool) -> None:
     """Print the settings in force as a complete, commented `recrawl.toml`; all defaults if there is no file.
 
-    Passwords, the paths of webhook and proxy and the arguments of a command are hidden behind an ellipsis.
+    Passwords, the paths of webhook and proxy, addresses of notifications and the arguments of a command are hidden
+    behind an ellipsis.
     """
     import msgspec
 
@@ -32,13 +33,15 @@ def command(show_secrets: bool, as_json: bool) -> None:
 
 
 def as_toml(config: dict[str, Any]) -> str:
-    """The settings as TOML, each under what it is for; of tags, those that are said something of."""
-    tables = {name: value for name, value in config.items() if isinstance(value, dict) and name != "tags"}
+    """The settings as TOML, each under what it is for; of tags and notifications, what is said."""
+    named = ("notify", "tags")
+    tables = {name: value for name, value in config.items() if isinstance(value, dict) and name not in named}
     text = _pairs({name: value for name, value in config.items() if not isinstance(value, dict)}, "")
     for name, pairs in tables.items():
         text += f"\n[{name}]\n{_pairs(pairs, f'{name}.')}"
-    for tag, pairs in config.get("tags", {}).items():
-        text += f"\n[tags.{_value(tag)}]\n{_pairs(pairs, 'tags.NAME.')}"
+    for table in named:
+        for name, pairs in config.get(table, {}).items():
+            text += f"\n[{table}.{_value(name)}]\n{_pairs(pairs, f'{table}.NAME.')}"
     return text
 
 

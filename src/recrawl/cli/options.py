@@ -23,7 +23,7 @@ _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "keep",
     "keep-text", "number", "when", "ignore-noise", "restless", "robots", "hints", "interval",
-    "active-hours", "notify", "follow",
+    "active-hours", "notify", "notify-to", "follow",
     "index-delay", "index-batch",
 )  # fmt: skip
 
@@ -127,6 +127,8 @@ def source_options(command: Function) -> Function:
             click.option("--active-hours", multiple=True, metavar="HOURS",
                          help="Fetch it in these hours only: '08:00-18:00 Europe/Berlin'; may be repeated."),
             click.option("--notify/--no-notify", default=None, help="Send its items and changes to the outlets."),
+            click.option("--notify-to", multiple=True, metavar="NAME",
+                         help="Notify [notify.NAME] of the settings and nobody else; may be repeated."),
             click.option("--follow/--no-follow", default=None,
                          help="Watch the pages that it names, too: all of a site by its sitemap."),
             click.option("--index-delay", metavar="TIME",

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from ipaddress import ip_network
 from typing import Any
 
+from recrawl.arguments import meant
 from recrawl.config.live_policies import live_policy
-from recrawl.config.option_rules import OPTIONS, short_time
+from recrawl.config.notification_settings import check_notification
+from recrawl.config.option_rules import OPTIONS, outlet_name, short_time
 from recrawl.config.quiet_hours import QuietHours
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
+from recrawl.config.source_options import NONE
 from recrawl.errors import ParameterError
 from recrawl.redaction import HIDDEN
 from recrawl.units import parse_duration, parse_rate, parse_size
@@ -28,11 +31,32 @@ def check(config: Config) -> None:
         raise ParameterError(
             "politeness.max_backoff", "at least politeness.backoff", repr(config.politeness.max_backoff)
         )
+    for who, notification in config.notify.items():
+        outlet_name(f"notify.{who}", who)
+        check_notification(f"notify.{who}", notification)
     for tag, said in config.tags.items():
         for name in said.__struct_fields__:
             value = getattr(said, name)
             if value not in (None, "", ()):
                 TAG_RULES[name](f"tags.{tag}.{name}", value)
+
+
+def check_named(config: Config) -> None:
+    """ParameterError if a tag names somebody to notify of whom the settings say nothing.
+
+    Asked of a whole file only: what is left in a store says nothing of addresses.
+    """
+    for tag, said in config.tags.items():
+        check_names(f"tags.{tag}.notify_to", said.notify_to, config)
+
+
+def check_names(name: str, named: tuple[str, ...], config: Config) -> None:
+    """ParameterError if somebody is to be notified of whom the settings say nothing."""
+    for place, who in enumerate(named):
+        if who != NONE and who not in config.notify:
+            there = ", ".join(config.notify) or "none is there yet"
+            expected = f"the NAME of a table [notify.NAME] of the settings ({there})"
+            raise ParameterError(name, expected, repr(who) + meant(who, list(config.notify)), (place,))
 
 
 def _get(config: Config, name: str) -> Any:

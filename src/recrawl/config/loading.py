@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from recrawl.arguments import meant
-from recrawl.config.checks import NUMBERS_ALLOWED, RULES, TAG_NUMBERS_ALLOWED, check
+from recrawl.config.checks import NUMBERS_ALLOWED, RULES, TAG_NUMBERS_ALLOWED, check, check_named
+from recrawl.config.notification_settings import Notification
 from recrawl.config.secret import shown_value
 from recrawl.config.settings import Config
 from recrawl.config.source_options import TagSettings
@@ -23,6 +24,8 @@ from recrawl.config.toml_lines import lines_of
 from recrawl.errors import ConfigError, ParameterError
 
 DEFAULT_FILE = Path("recrawl.toml")
+NAMED: Mapping[str, type[msgspec.Struct]] = {"tags": TagSettings, "notify": Notification}
+"""Tables of tables, whose names are the owner's."""
 TAGS = "tags."
 _KINDS = {"str": "text in quotes", "int": "a whole number", "float": "a number", "bool": "true or false",
           "array": "a list in brackets", "object": "a table"}  # fmt: skip
@@ -68,6 +71,7 @@ def read(file: Path) -> Config:
         raise ConfigError(_at(file, _line(lines, name), message))
     try:
         config = _converted(document)
+        check_named(config)
     except ParameterError as error:
         raise ConfigError(_at(file, _line(lines, error.argument, error.element), str(error))) from error
     return _anchored(config, file.parent)
@@ -127,10 +131,11 @@ def _line(lines: Mapping[tuple[str | int, ...], int], name: str, element: tuple[
 
 def _steps(name: str) -> list[str]:
     """The tables and the key in a dotted name; that of a tag may have dots itself."""
-    if not name.startswith(TAGS):
+    table, dot, rest = name.partition(".")
+    if not dot or table not in NAMED:
         return name.split(".")
-    tag, _, key = name.removeprefix(TAGS).rpartition(".")
-    return ["tags", tag, key] if tag else ["tags", key]
+    named, _, key = rest.rpartition(".")
+    return [table, named, key] if named else [table, key]
 
 
 def _misplaced(
@@ -147,9 +152,9 @@ def _misplaced(
             wrong = _misplaced(value, inner, f"{name}.")
             if wrong is not None:
                 return wrong
-        elif name == "tags" and isinstance(value, dict):
-            for tag, said in value.items():
-                wrong = _misplaced(said, TagSettings, f"{TAGS}{tag}.") if isinstance(said, dict) else None
+        elif name in NAMED and isinstance(value, dict):
+            for named, said in value.items():
+                wrong = _misplaced(said, NAMED[name], f"{name}.{named}.") if isinstance(said, dict) else None
                 if wrong is not None:
                     return wrong
     return None
@@ -169,26 +174,28 @@ def _meant(key: str, table: str, here: list[str]) -> str:
 def _converted(document: dict[str, Any]) -> Config:
     """As structs, numbers taken where text with a unit is expected, everything checked; ParameterError names it."""
     written = _numbers_as_text(document)
-    tags = written.pop("tags", {})
-    if not isinstance(tags, dict):
-        raise ParameterError("tags", "a table", _shown("tags", tags))
+    tables = {table: written.pop(table, {}) for table in NAMED}
+    for table, named in tables.items():
+        if not isinstance(named, dict):
+            raise ParameterError(table, "a table", shown_value(table, named))
     try:
         config = msgspec.convert(written, Config)
     except msgspec.ValidationError as error:
         raise _mistyped(error, written) from error
-    config = msgspec.structs.replace(config, tags={tag: _tag(tag, said) for tag, said in tags.items()})
+    read = {table: {name: _named(table, name, said) for name, said in tables[table].items()} for table in NAMED}
+    config = msgspec.structs.replace(config, **read)
     check(config)
     return config
 
 
-def _tag(tag: str, said: Any) -> TagSettings:
-    """What is said of one tag: by itself, for an error within a table of tables would not name it."""
+def _named(table: str, name: str, said: Any) -> msgspec.Struct:
+    """What is said in one of `NAMED`: by itself, for an error within a table of tables would not name it."""
     if not isinstance(said, dict):
-        raise ParameterError(f"{TAGS}{tag}", "a table", _shown("", said))
+        raise ParameterError(f"{table}.{name}", "a table", _shown(f"{table}.{name}", said))
     try:
-        return msgspec.convert(said, TagSettings)
+        return msgspec.convert(said, NAMED[table])
     except msgspec.ValidationError as error:
-        raise _mistyped(error, said, TagSettings, f"{TAGS}{tag}.") from error
+        raise _mistyped(error, said, NAMED[table], f"{table}.{name}.") from error
 
 
 def _numbers_as_text(document: dict[str, Any], table: str = "") -> dict[str, Any]:
@@ -228,7 +235,7 @@ def _mistyped(
             return better
     choices = _choices(struct, name)
     wanted = f"one of {', '.join(choices)}" if choices else _KINDS.get(kind, "of another kind")
-    return ParameterError(table + name, wanted, _shown(name, got) + meant(got, choices), element or None)
+    return ParameterError(table + name, wanted, _shown(table + name, got) + meant(got, choices), element or None)
 
 
 def _choices(struct: Any, name: str) -> list[str]:

@@ -18,6 +18,7 @@ MOST = 50
 """Selectors, patterns or hours of one source."""
 _OTHER_STEP = re.compile(r"(?:@|attribute::)(?:[\w.:-]+|\*)\s*$|\btext\(\)\s*$")
 """Of an XPath whose last step picks attributes or text."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -167,6 +168,13 @@ def switch(name: str, value: str | bool) -> bool:
     return word in _TRUE
 
 
+def outlet_name(name: str, text: str) -> str:
+    """The name of a table `[notify.NAME]`."""
+    if not _NAME.fullmatch(text.strip()):
+        raise ParameterError(name, "the name of an outlet: letters, digits, - and _", repr(text[:40]))
+    return text.strip()
+
+
 def _each(rule: Callable[[str, str], str], may_be_none: bool = False) -> Callable[[str, Any], tuple[str, ...]]:
     def check(name: str, values: Iterable[str] | str) -> tuple[str, ...]:
         given = [line for line in values.splitlines() if line.strip()] if isinstance(values, str) else list(values)
@@ -187,6 +195,8 @@ def _each(rule: Callable[[str, str], str], may_be_none: bool = False) -> Callabl
     return check
 
 
+hours_list = _each(hours)
+"""Some stretches of the day."""
 OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "digest": digest,
     "ignore": _each(part, may_be_none=True),
@@ -200,8 +210,9 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "robots": switch,
     "hints": switch,
     "interval": some_time,
-    "active_hours": _each(hours),
+    "active_hours": hours_list,
     "notify": switch,
+    "notify_to": _each(outlet_name, may_be_none=True),
     "follow": switch,
     "index_delay": short_time,
     "index_batch": short_time,

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from recrawl.config.live_policies import LEARNED
+from recrawl.config.notification_settings import Notification
 from recrawl.config.quiet_hours import QuietHours
 from recrawl.config.source_options import TagSettings
 from recrawl.units import parse_duration, parse_rate, parse_size
@@ -233,6 +234,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     outlets: Outlets = Outlets()
     web: Web = Web()
     push: Push = Push()
+    notify: dict[str, Notification] = {}
     tags: dict[str, TagSettings] = {}
 
     @property

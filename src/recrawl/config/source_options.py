@@ -12,7 +12,7 @@ import msgspec
 Digest = Literal["text", "raw"]
 NONE = "none"
 """Said of one of `SWITCHED_OFF`: nothing of the kind, whatever its tags say."""
-SWITCHED_OFF = ("ignore", "keep", "number", "when")
+SWITCHED_OFF = ("ignore", "keep", "number", "when", "notify_to")
 
 
 class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,6 +33,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         interval: fixed time between fetches, seconds
         active_hours: hours in which it may be fetched, written as quiet hours are
         notify: whether what is found is handed to the outlets
+        notify_to: the names of those who are notified (`[notify.NAME]`), and nobody else
         follow: whether the pages that it names become sources of their own
         index_delay: how long what is found in it takes to become visible to readers, seconds
         index_batch: how often what is found becomes visible, seconds: at whole multiples of it; 0 for at any time
@@ -52,6 +53,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     interval: float | None = None
     active_hours: tuple[str, ...] = ()
     notify: bool | None = None
+    notify_to: tuple[str, ...] = ()
     follow: bool | None = None
     index_delay: float | None = None
     index_batch: float | None = None
@@ -81,6 +83,7 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     interval: str = ""
     active_hours: tuple[str, ...] = ()
     notify: bool | None = None
+    notify_to: tuple[str, ...] = ()
     follow: bool | None = None
     index_delay: str = ""
     index_batch: str = ""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from recrawl.crawl.reading.diffs import without_noise
+from recrawl.crawl.reading.findings import Number
 from recrawl.redaction import without_credentials
 from recrawl.store.records import Event, Item, Source, Version
 from recrawl.store.rows import mended
@@ -87,19 +88,31 @@ def _item_event(source: int, origin: msgspec.Raw, item: Item, worth: float, now:
     return Event(at=now, body=_encoder.encode(_ItemBody("item", SCHEMA_VERSION, id, now, origin, worth, told)))
 
 
-def change_event(source: Source, version: Version, worth: float, now: float) -> Event:
+def change_event(
+    source: Source, version: Version, worth: float, now: float, number: Number | None = None, met: str = ""
+) -> Event:
     """A page changed: the diff of its text without what is noise, and the digest of the new one.
 
-    A page that changes back changes again.
+    A page that changes back changes again. With the number that is watched, and the condition that is met, if any.
     """
-    diff = without_noise(version.diff)
-    return _event("change", f"{_milliseconds(now)}", source, now, worth=worth, digest=version.digest, diff=diff)
+    more: dict[str, object] = {"worth": worth, "digest": version.digest, "diff": without_noise(version.diff)}
+    if number is not None:
+        more["number"] = {name: getattr(number, name) for name in ("name", "value", "unit", "said")}
+    if met:
+        more["condition"] = met
+    return _event("change", f"{_milliseconds(now)}", source, now, **more)
 
 
 def source_event(source: Source, what: Happening, now: float) -> Event:
     """A source moved to another address, or is gone; `source` as it is from now on, its note saying why."""
     name, note = f"{what}:{_milliseconds(now)}", without_credentials(source.note)
     return _event("source", name, source, now, what=what, note=note)
+
+
+def addressed(event: Event, names: Sequence[str]) -> Event:
+    """The same event, for these notifications only (`to` in its body)."""
+    body = event.body[:-1] + b',"to":' + _encoder.encode(names) + b"}"
+    return msgspec.structs.replace(event, body=body)
 
 
 def heading(event: Event) -> Heading:

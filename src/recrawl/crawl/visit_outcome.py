@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recrawl.crawl import hold_causes
-from recrawl.crawl.events import change_event, item_events, source_event
+from recrawl.crawl.events import addressed, change_event, item_events, source_event
 from recrawl.crawl.failures import FAILING, failed, gone, hold
 from recrawl.crawl.fetching.politeness import site_of
 from recrawl.crawl.fetching.transport import usable_validator
@@ -40,8 +40,11 @@ GONE, NOT_MODIFIED = 410, 304
 def outcome_of(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     """What one visit leads to. Of a source whose owner wants no notice of it, nothing is handed on."""
     outcome = _outcome(visit, rules)
-    if not visit.intent.options.notify:
+    options = visit.intent.options
+    if not options.notify:
         outcome.events = []
+    elif options.notify_to:
+        outcome.events = [addressed(event, options.notify_to) for event in outcome.events]
     return outcome
 
 
@@ -148,7 +151,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         captured = visit.intent.mean_worth(visit.at - (before.last or visit.at), visit.at, rules.ephemeral)
         progress.captured += captured
         items.append(change_of(source, version))
-        events.append(change_event(source, version, captured, visit.at))
+        events.append(change_event(source, version, captured, visit.at, findings.number, visit.met or ""))
     outcome: Outcome = "first" if first else "changed" if changed else "unchanged"
     crawl = visit.crawl(outcome, new=int(changed), captured=captured)
     found_out = VisitOutcome(

@@ -52,6 +52,7 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     interval: float | None = None
     active_hours: tuple[str, ...] = ()
     notify: bool = True
+    notify_to: tuple[str, ...] = ()
     follow: bool = False
     index_delay: float = 0.0
     index_batch: float = 0.0
@@ -144,6 +145,7 @@ class Defaults:
             interval=own.interval or _time("interval", tagged),
             active_hours=said("active_hours") or (),
             notify=_unless_said(said("notify"), True),
+            notify_to=said("notify_to") or (),
             follow=_unless_said(said("follow"), False),
             index_delay=_span("index_delay", own, tagged, self.index_delay),
             index_batch=_span("index_batch", own, tagged, self.index_batch),

@@ -13,7 +13,8 @@ import msgspec
 
 from recrawl.clock import Clock
 from recrawl.crawl.outlets.base import Outlet
-from recrawl.crawl.outlets.delivery import Delivery, OutletStatus, Refusals
+from recrawl.crawl.outlets.delivery import Delivery, Handing, Memory, OutletStatus
+from recrawl.crawl.outlets.gathered_delivery import GatheredDelivery, Gathering
 from recrawl.errors import ParameterError
 from recrawl.store.records import Event
 from recrawl.store.roles import Events, Notes
@@ -40,7 +41,7 @@ class Outlets:
     def __init__(
         self,
         store: EventStore,
-        outlets: Sequence[Outlet],
+        outlets: Sequence[Outlet | Gathering],
         clock: Clock,
         executor: Executor | None = None,
         random: Random | None = None,
@@ -58,9 +59,9 @@ class Outlets:
     async def open(self) -> None:
         """Find where each outlet is; one never heard of gets what is committed from now on."""
         for delivery in self._deliveries:
-            position = await self._call(partial(self._store.cursor, delivery.outlet.name))
-            refusals = await self._call(partial(self._store.note, _refusals_of(delivery.outlet)))
-            await delivery.begin(position, _refusals_in(refusals))
+            name = delivery.destination.name
+            position = await self._call(partial(self._store.cursor, name))
+            await delivery.begin(position, _memory_in(await self._call(partial(self._store.note, _note_of(name)))))
         self._opened = True
 
     async def run(self) -> None:
@@ -106,7 +107,7 @@ class Outlets:
             await self.open()
         if not self._tasks:
             self._tasks = [
-                asyncio.create_task(delivery.run(), name=delivery.outlet.name) for delivery in self._deliveries
+                asyncio.create_task(delivery.run(), name=delivery.destination.name) for delivery in self._deliveries
             ]
 
     async def _stop(self) -> None:
@@ -120,34 +121,37 @@ class Outlets:
     async def _read(self, after: int, limit: int) -> list[Event]:
         return await self._call(partial(self._store.events, after, limit))
 
-    def _delivery(self, outlet: Outlet, clock: Clock, random: Random) -> Delivery:
-        return Delivery(
-            outlet,
-            self._read,
-            lambda seq: self._call(partial(self._store.advance, outlet.name, seq)),
-            lambda refusals: self._call(partial(self._store.write_note, _refusals_of(outlet), _written(refusals))),
-            clock,
-            random,
-        )
+    def _delivery(self, outlet: Outlet | Gathering, clock: Clock, random: Random) -> Handing:
+        name = outlet.name
+
+        def record(seq: int) -> asyncio.Future[None]:
+            return self._call(partial(self._store.advance, name, seq))
+
+        def remember(memory: Memory) -> asyncio.Future[None]:
+            return self._call(partial(self._store.write_note, _note_of(name), _written(memory)))
+
+        if isinstance(outlet, Gathering):
+            return GatheredDelivery(outlet, self._read, record, remember, clock, random)
+        return Delivery(outlet, self._read, record, remember, clock, random)
 
     def _call(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._executor, work)
 
 
-def _refusals_of(outlet: Outlet) -> str:
-    """The name they are kept under."""
-    return f"refused:{outlet.name}"
+def _note_of(name: str) -> str:
+    """The name under which an outlet's memory is kept."""
+    return f"refused:{name}"
 
 
-def _written(refusals: Refusals) -> bytes | None:
-    return msgspec.json.encode(refusals) if refusals.times else None
+def _written(memory: Memory) -> bytes | None:
+    return msgspec.json.encode(memory) if memory != Memory() else None
 
 
-def _refusals_in(note: bytes | None) -> Refusals:
-    """As they were kept; none, if that cannot be read."""
+def _memory_in(note: bytes | None) -> Memory:
+    """As it was kept; none, if that cannot be read."""
     if note is None:
-        return Refusals()
+        return Memory()
     try:
-        return msgspec.json.decode(note, type=Refusals)
+        return msgspec.json.decode(note, type=Memory)
     except msgspec.MsgspecError:
-        return Refusals()
+        return Memory()

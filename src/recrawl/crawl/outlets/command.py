@@ -6,18 +6,15 @@ the event comes as JSON on its standard input and, for those in a hurry, as a fe
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import shlex
 import shutil
-import signal
-import sys
 from collections.abc import Sequence
 from hashlib import blake2b
 
 from recrawl.crawl.events import heading
 from recrawl.crawl.outlets.base import RefusedError
+from recrawl.crawl.outlets.child import ChildTimeoutError, ran
 from recrawl.errors import ParameterError
 from recrawl.redaction import program
 from recrawl.store.records import Event
@@ -55,28 +52,15 @@ class CommandOutlet:
     async def _run(self, event: Event) -> None:
         name = self._arguments[0]
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._arguments,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=_errors(),  # standard output may be carrying events
-                env=os.environ | _variables(event),
-                start_new_session=True,  # Ctrl-C is for the crawler, which lets the command finish
+            code, _ = await ran(
+                self._arguments, event.body + b"\n", self._timeout_s, env=os.environ | _variables(event), shown=True
             )
         except OSError as error:
             raise RefusedError(f"{name} cannot be run: {error.strerror or error}", TRIES) from error
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                try:
-                    await process.communicate(event.body + b"\n")
-                except RuntimeError:  # uvloop's word for a command that ended before anything was written
-                    await process.wait()
-        except TimeoutError:
+        except ChildTimeoutError:
             raise RefusedError(f"{name} took longer than {self._timeout_s:g} s", TRIES) from None
-        finally:
-            if process.returncode is None:
-                await _kill(process)
-        if process.returncode:
-            raise RefusedError(f"{name} {_ending(process.returncode)}", TRIES)
+        if code:
+            raise RefusedError(f"{name} {_ending(code)}", TRIES)
 
 
 def _split(command: str) -> list[str]:
@@ -95,20 +79,6 @@ def _variables(event: Event) -> dict[str, str]:
     about = heading(event)
     values = {"ID": about.id, "TYPE": about.type, "LINK": about.link, "TITLE": about.title}
     return {f"RECRAWL_EVENT_{name}": value.replace("\0", "")[:LONGEST_VARIABLE] for name, value in values.items()}
-
-
-def _errors() -> int:
-    try:
-        return sys.stderr.fileno()
-    except (AttributeError, OSError, ValueError):
-        return asyncio.subprocess.DEVNULL
-
-
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill the command and all it started in its session, and see it gone."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 def _ending(code: int) -> str:

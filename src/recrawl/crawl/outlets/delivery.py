@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import structlog
 
@@ -48,15 +49,34 @@ class OutletStatus(NamedTuple):
     closed: bool
 
 
-class Refusals(NamedTuple):
-    """How often a single event was refused so far: kept over restarts, so that short runs get past it too."""
+class Memory(NamedTuple):
+    """What is kept over restarts beside the position.
+
+    Parameters
+        seq, times: how often a single event was refused so far, so that short runs get past it too
+        told_at: when something was told last, where that decides when the next may be
+    """
 
     seq: int = 0
     times: int = 0
+    told_at: float = 0.0
 
 
-class Delivery:
-    """Hands events on to one outlet until told to end.
+class Destination(Protocol):
+    """What any outlet has."""
+
+    @property
+    def name(self) -> str:
+        """Names its cursor in the store."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what is held."""
+        ...
+
+
+class Handing(ABC):
+    """Hands events on to one outlet until told to end; how, its kinds say in `_step`.
 
     The end hastens nothing: a wait that lasts longer than the end does is not begun or broken off, a delivery that
     fails then is neither repeated nor counted, and what is left stays in the store for the next run.
@@ -64,28 +84,27 @@ class Delivery:
     Parameters
         read: the store's events after a `seq`, at most so many; may raise StoreError
         record: the store's `advance` for this outlet; may raise StoreError
-        remember: keeps how often an event was refused; may raise StoreError
+        remember: keeps what else is to outlast a restart; may raise StoreError
         random: spreads the tries of many
     """
 
     def __init__(
         self,
-        outlet: Outlet,
+        outlet: Destination,
         read: Callable[[int, int], Awaitable[list[Event]]],
         record: Callable[[int], Awaitable[None]],
-        remember: Callable[[Refusals], Awaitable[None]],
+        remember: Callable[[Memory], Awaitable[None]],
         clock: Clock,
         random: Random,
     ) -> None:
-        self.outlet = outlet
+        self.destination = outlet
         self._read, self._record, self._remember = read, record, remember
         self._clock, self._random = clock, random
         self._news, self._ending = asyncio.Event(), asyncio.Event()
         self._patience_s = 0.0
-        self._size = outlet.batch
         self._position = self._recorded = 0
         self._delivered = self._skipped = self._failures = 0
-        self._refusals = Refusals()
+        self._memory = Memory()
         self._error, self._caught_up, self._closed = "", False, False
         self._log = structlog.get_logger("recrawl").bind(outlet=only_host(outlet.name))
 
@@ -93,7 +112,7 @@ class Delivery:
     def standing(self) -> OutletStatus:
         """How it is doing."""
         return OutletStatus(
-            self.outlet.name,
+            self.destination.name,
             self._position,
             self._delivered,
             self._skipped,
@@ -103,9 +122,9 @@ class Delivery:
             self._closed,
         )
 
-    async def begin(self, position: int, refusals: Refusals) -> None:
+    async def begin(self, position: int, memory: Memory) -> None:
         """Start behind this `seq`, and say so in the store: what is committed from now on is owed to this outlet."""
-        self._position, self._refusals = position, refusals
+        self._position, self._memory = position, memory
         await self._record(position)
         self._recorded = position
 
@@ -130,45 +149,17 @@ class Delivery:
                     break
                 await self._news.wait()
         finally:
-            await self.outlet.close()
+            await self.destination.close()
 
+    @abstractmethod
     async def _step(self) -> bool:
         """One delivery; whether there may be more to do at once."""
-        try:
-            events = _fitting(await self._read(self._position, self._size))
-        except StoreError as error:
-            return await self._later(NotDeliveredError(str(error)))
-        self._caught_up = not events
-        if not events:
-            await self._note_position()
-            return False
-        try:
-            await self.outlet.deliver(events)
-        except OutletClosedError as error:
-            self._close(error)
-        except RefusedError as error:
-            return await self._refused(events, error)
-        except NotDeliveredError as error:
-            return await self._later(error)
-        except Exception as error:  # a fault of one outlet stops neither the crawl nor the others
-            self._log.error("delivery failed", **fault(error))
-            return await self._later(NotDeliveredError(f"unexpected: {message_of(error)}"))
-        else:
-            await self._arrived(events)
-        return True
-
-    async def _arrived(self, events: list[Event]) -> None:
-        if self._failures:
-            self._log.info("delivers again")
-        self._delivered += len(events)
-        self._size = min(2 * self._size, self.outlet.batch)
-        await self._passed(events[-1].seq)
 
     async def _passed(self, seq: int) -> None:
         self._position = seq
         self._failures, self._error = 0, ""
-        if self._refusals.times:
-            await self._count(Refusals())
+        if self._memory.times:
+            await self._remembered(self._memory._replace(seq=0, times=0))
         await self._note_position()
 
     async def _note_position(self) -> None:
@@ -182,11 +173,11 @@ class Delivery:
             self._error = str(error)
             self._log.warning("what was delivered could not be noted", reason=str(error))
 
-    async def _count(self, refusals: Refusals) -> None:
-        """Remember them; where the store cannot, this run does."""
-        self._refusals = refusals
+    async def _remembered(self, memory: Memory) -> None:
+        """Keep it; where the store cannot, this run does."""
+        self._memory = memory
         with suppress(StoreError):
-            await self._remember(refusals)
+            await self._remember(memory)
 
     async def _later(self, error: NotDeliveredError) -> bool:
         """Wait, and try the same again; at the end there is no waiting, and the events are left for the next run."""
@@ -195,22 +186,6 @@ class Delivery:
             if await self._paused(error.retry_after_s):
                 return True
         self._close(error)
-        return True
-
-    async def _refused(self, events: list[Event], error: RefusedError) -> bool:
-        """Find the one that is refused, by halves, and after some tries, none of them made at the end, pass over it."""
-        if len(events) > 1:
-            self._size = len(events) // 2
-            return True
-        if self._ending.is_set():
-            return await self._later(error)
-        seq = events[0].seq
-        await self._count(Refusals(seq, 1 + (self._refusals.times if self._refusals.seq == seq else 0)))
-        if self._refusals.times < error.tries:
-            return await self._later(error)
-        self._log.warning("an event is passed over", id=_id(events[0]), tries=error.tries, reason=str(error))
-        self._skipped += 1
-        await self._passed(seq)
         return True
 
     def _note(self, error: NotDeliveredError) -> None:
@@ -230,21 +205,95 @@ class Delivery:
         if asked_s is not None:
             wait_s = max(wait_s, min(asked_s, LONGEST_ASKED_S))
         over = self._clock.now() + wait_s
-        waiting, ending = (
-            asyncio.ensure_future(self._clock.sleep(wait_s)),
-            asyncio.ensure_future(self._ending.wait()),
-        )
-        try:
-            await asyncio.wait((waiting, ending), return_when=asyncio.FIRST_COMPLETED)
+        async with self._sleeping(wait_s, self._ending) as waiting:
             if not waiting.done() and over - self._clock.now() <= self._patience_s:
                 await waiting
             return waiting.done()
+
+    async def _nap(self, seconds: float) -> None:
+        """Wait so long, or until there is news; the end is news."""
+        async with self._sleeping(seconds, self._news):
+            pass
+
+    @asynccontextmanager
+    async def _sleeping(self, seconds: float, until: asyncio.Event) -> AsyncIterator[asyncio.Future[None]]:
+        """The wait, once it or the other is over."""
+        waiting = asyncio.ensure_future(self._clock.sleep(seconds))
+        other = asyncio.ensure_future(until.wait())
+        try:
+            await asyncio.wait((waiting, other), return_when=asyncio.FIRST_COMPLETED)
+            yield waiting
         finally:
             waiting.cancel()
-            ending.cancel()
+            other.cancel()
 
 
-def _fitting(events: list[Event]) -> list[Event]:
+class Delivery(Handing):
+    """Hands events on in batches, in order."""
+
+    def __init__(
+        self,
+        outlet: Outlet,
+        read: Callable[[int, int], Awaitable[list[Event]]],
+        record: Callable[[int], Awaitable[None]],
+        remember: Callable[[Memory], Awaitable[None]],
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        super().__init__(outlet, read, record, remember, clock, random)
+        self._outlet, self._size = outlet, outlet.batch
+
+    async def _step(self) -> bool:
+        try:
+            events = fitting(await self._read(self._position, self._size))
+        except StoreError as error:
+            return await self._later(NotDeliveredError(str(error)))
+        self._caught_up = not events
+        if not events:
+            await self._note_position()
+            return False
+        try:
+            await self._outlet.deliver(events)
+        except OutletClosedError as error:
+            self._close(error)
+        except RefusedError as error:
+            return await self._refused(events, error)
+        except NotDeliveredError as error:
+            return await self._later(error)
+        except Exception as error:  # a fault of one outlet stops neither the crawl nor the others
+            self._log.error("delivery failed", **fault(error))
+            return await self._later(NotDeliveredError(f"unexpected: {message_of(error)}"))
+        else:
+            await self._arrived(events)
+        return True
+
+    async def _arrived(self, events: list[Event]) -> None:
+        if self._failures:
+            self._log.info("delivers again")
+        self._delivered += len(events)
+        self._size = min(2 * self._size, self._outlet.batch)
+        await self._passed(events[-1].seq)
+
+    async def _refused(self, events: list[Event], error: RefusedError) -> bool:
+        """Find the one that is refused, by halves, and after some tries, none of them made at the end, pass over it."""
+        if len(events) > 1:
+            self._size = len(events) // 2
+            return True
+        if self._ending.is_set():
+            return await self._later(error)
+        seq = events[0].seq
+        before = self._memory
+        times = 1 + (before.times if before.seq == seq else 0)
+        await self._remembered(before._replace(seq=seq, times=times))
+        if times < error.tries:
+            return await self._later(error)
+        self._log.warning("an event is passed over", id=_id(events[0]), tries=error.tries, reason=str(error))
+        self._skipped += 1
+        await self._passed(seq)
+        return True
+
+
+def fitting(events: list[Event]) -> list[Event]:
     """As many from the start as fit into one delivery, at least one."""
     total = 0
     for place, event in enumerate(events):
