@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recrawl.config import Config, QuietHours, TagSettings, load, quiet_until
 from recrawl.config.checks import NUMBERS_ALLOWED, RULES
+from recrawl.config.loading import NAMED
 from recrawl.config.setting_descriptions import WORDS
 from recrawl.config.toml_lines import lines_of
 from recrawl.errors import ConfigError, ParameterError
@@ -21,8 +22,8 @@ def settings_of(struct=Config, table=""):
     for field in msgspec.structs.fields(struct):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from settings_of(field.type, f"{table}{field.name}.")
-        elif field.name == "tags":
-            yield from settings_of(TagSettings, "tags.NAME.")
+        elif field.name in NAMED:
+            yield from settings_of(NAMED[field.name], f"{field.name}.NAME.")
         else:
             yield table + field.name, field.default
 

@@ -152,7 +152,12 @@ def described(given: Mapping[str, Any]) -> dict[str, Any]:
     for name in taken_back:
         if name in said:
             raise click.UsageError(f"--{name.replace('_', '-')} is both given and unset")
-    return {**checked_fields(said), **{name: UNSAID[name] for name in taken_back}}
+    fields = checked_fields(said)
+    if fields.get("notify_to"):
+        from recrawl.config.checks import check_names
+
+        check_names("notify_to", fields["notify_to"], settings())
+    return {**fields, **{name: UNSAID[name] for name in taken_back}}
 
 
 def name_of(source: Source, limit: int = 300) -> str:

@@ -92,6 +92,7 @@ class SourceTerms(Record):
     interval: Span | None = None
     active_hours: Several | None = None
     notify: bool | None = None
+    notify_to: Several | None = None
     follow: bool | None = None
     index_delay: Wait | None = None
     index_batch: Wait | None = None
