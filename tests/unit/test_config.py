@@ -22,7 +22,7 @@ def settings_of(struct=Config, table=""):
     for field in msgspec.structs.fields(struct):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             yield from settings_of(field.type, f"{table}{field.name}.")
-        elif field.name in NAMED:
+        elif not table and field.name in NAMED:
             yield from settings_of(NAMED[field.name], f"{field.name}.NAME.")
         else:
             yield table + field.name, field.default
