@@ -25,7 +25,6 @@ sys.path.pop(0)
 import argparse
 import heapq
 import json
-import math
 import os
 import resource
 import subprocess
@@ -34,6 +33,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from benchmarks.timing import grown
 
 from recrawl.kernels.continuous_index import ages_at_price
 from recrawl.records import FloatArray
@@ -187,11 +187,9 @@ def main() -> None:
                     costs.setdefault((way, budget), []).append(cost)
             if not given.no_peers and size <= 10**7:
                 peer_rows(size, budget, given.ticks)
-    if len(given.sizes) > 1:
-        print("time per decision grows with the number of sources to the power of")
-        logs = [math.log(size) for size in given.sizes]
-        for (way, budget), cost in costs.items():
-            print(f"{way:<26}{'':>12}{budget:>9,}{float(np.polyfit(logs, np.log(cost), 1)[0]):>14.2f}")
+    for budget in given.budgets:
+        found = {f"{way}: ns per decision": cost for (way, each), cost in costs.items() if each == budget}
+        print(f"\n{budget:,} of them per tick\n\n{grown('sources', given.sizes, found)}\n")
     used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     peak = max(used) / 2**20
     print(f"peak memory of a process: {peak:.1f} GiB")

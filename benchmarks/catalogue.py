@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.start import RECRAWL, Server, cpu_s, memory_mb
+from benchmarks.timing import grown
 
 from recrawl import wiring
 from recrawl.config import Config
@@ -63,6 +64,16 @@ class Cost(NamedTuple):
     highest_mb: float
     rest_share: float
     requests: int
+
+
+class Run(NamedTuple):
+    """All of one size: seconds of the import and of its processor, the store's size, and milliseconds of pages."""
+
+    import_s: float
+    import_cpu_s: float
+    store_mb: float
+    cost: Cost
+    answers: dict[str, list[float]]
 
 
 def address(host: int) -> str:
@@ -169,6 +180,8 @@ def answered(folder: Path, sources: int, environment: dict[str, str]) -> dict[st
                 "sources": "/sources",
                 "sources, far": f"/sources?page={random.randint(1, sources // 100)}",
                 "sources, by value": "/sources?order=-value",
+                "sources, far by value": f"/sources?order=-value&page={random.randint(1, sources // 100)}",
+                "API sources": f"/api/v1/sources?page={random.randint(1, sources // 100)}",
                 "sources, text": f"/sources?q=feeds/{one}",
                 "a source": f"/sources/{one}",
                 "explain": f"/api/v1/explain/{one}",
@@ -187,24 +200,26 @@ def answered(folder: Path, sources: int, environment: dict[str, str]) -> dict[st
         server.wait()
 
 
-def grown(costs: Sequence[tuple[int, Cost]]) -> None:
-    """From one size to the next: bytes per source, and exponents."""
-    for (few, one), (many, other) in pairwise(costs):
-        ratio = math.log(many / few)
-
-        def slope(name: str, one: Cost = one, other: Cost = other, more: int = many - few) -> float:
-            return (getattr(other, name) - getattr(one, name)) * 2**20 / more
-
-        def power(name: str, one: Cost = one, other: Cost = other, ratio: float = ratio) -> float:
-            return math.log(max(getattr(other, name), 1e-9) / max(getattr(one, name), 1e-9)) / ratio
-
-        print(
-            f"  {few:,} to {many:,}: {slope('first_mb'):,.0f} bytes per source at the first request, "
-            f"{slope('rest_mb'):,.0f} at rest, {slope('highest_mb'):,.0f} at the highest; exponents: "
-            f"start {power('first_s'):.2f}, its CPU {power('start_cpu_s'):.2f}, memory {power('rest_mb'):.2f}, "
-            f"at rest {power('rest_share'):.2f}",
-            flush=True,
-        )
+def growth(rows: Sequence[tuple[int, Run]]) -> str:
+    """Two Markdown tables: what the catalogue costs, and its pages where they were asked for."""
+    sizes = [size for size, _ in rows]
+    memory = [math.nan, *((b.cost.rest_mb - a.cost.rest_mb) * 2**20 / (m - n) for (n, a), (m, b) in pairwise(rows))]
+    figures = {
+        "import, s": [run.import_s for _, run in rows],
+        "its CPU s": [run.import_cpu_s for _, run in rows],
+        "start, s": [run.cost.first_s for _, run in rows],
+        "its CPU s ": [run.cost.start_cpu_s for _, run in rows],
+        "MB at rest": [run.cost.rest_mb for _, run in rows],
+        "at most": [run.cost.highest_mb for _, run in rows],
+        "bytes per further source": memory,
+        "% of a core at rest": [100.0 * run.cost.rest_share for _, run in rows],
+        "store, MB": [run.store_mb for _, run in rows],
+    }
+    tables = [grown("sources", sizes, figures)]
+    if any(run.answers for _, run in rows):
+        pages = {name: [float(np.percentile(run.answers[name], 95)) for _, run in rows] for name in rows[0][1].answers}
+        tables.append("p95 of pages, ms, beside the crawl\n\n" + grown("sources", sizes, pages))
+    return "\n\n".join(tables)
 
 
 def environments(before: Path | None) -> dict[str, dict[str, str]]:
@@ -218,7 +233,7 @@ def environments(before: Path | None) -> dict[str, dict[str, str]]:
 async def bench(sizes: list[int], given: argparse.Namespace) -> None:
     server, ways = Server(), environments(given.before)
     listening = await asyncio.start_server(server.answer, "0.0.0.0", 0)
-    port, rows = listening.sockets[0].getsockname()[1], {name: list[tuple[int, Cost]]() for name in ways}
+    port, rows = listening.sockets[0].getsockname()[1], {name: list[tuple[int, Run]]() for name in ways}
     for sources in sizes:
         for name, environment in ways.items():
             folder = Path(tempfile.mkdtemp(prefix="recrawl-catalogue-", dir=given.folder))
@@ -226,14 +241,13 @@ async def bench(sizes: list[int], given: argparse.Namespace) -> None:
                 rows[name].append((sources, await at_size(sources, folder, server, port, given, name, environment)))
             finally:
                 shutil.rmtree(folder)
-    for name, costs in rows.items():
-        print(f"growth{' ' * bool(name)}{name}", flush=True)
-        grown(costs)
+    for name, runs in rows.items():
+        print(f"\n{name}\n\n{growth(runs)}", flush=True)
     listening.close()
 
 
 async def at_size(sources: int, folder: Path, server: Server, port: int, given: argparse.Namespace,
-                  name: str, environment: dict[str, str]) -> Cost:  # fmt: skip
+                  name: str, environment: dict[str, str]) -> Run:  # fmt: skip
     (folder / "recrawl.toml").write_text(f'budget = "{given.budget}"\n[fetch]\nallow_private = true\n')
     took, cpu = await asyncio.to_thread(taken_in, folder, sources, given.per_host, port, environment)
     print(f"{sources:,} sources {name}: taken in within {took:.1f} s ({cpu:.1f} CPU s)", flush=True)
@@ -251,7 +265,7 @@ async def at_size(sources: int, folder: Path, server: Server, port: int, given: 
     )
     for page, times in answers.items():
         print(f"    {page:<20}{np.median(times):>8.0f} ms{np.percentile(times, 95):>8.0f} ms p95", flush=True)
-    return cost
+    return Run(took, cpu, size / 1e6, cost, answers)
 
 
 def classes(sources: int, per_host: int) -> None:

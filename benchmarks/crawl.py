@@ -39,6 +39,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.feed_web import Told, told
+from benchmarks.timing import exponent, grown
 
 ROOT = Path(__file__).resolve().parents[1]
 RECRAWL = [sys.executable, "-c", "from recrawl.cli import main; main()"]
@@ -270,8 +271,20 @@ def shown(costs: list[Cost]) -> str:
         return f"{largest.per_cpu_s:,.0f}"
     requests, cpu_s = np.array([c.requests for c in costs], float), np.array([c.cpu_s for c in costs])
     each, _ = np.polyfit(requests, cpu_s, 1)
-    power, _ = np.polyfit(np.log(requests), np.log(cpu_s), 1)
-    return f"{largest.per_cpu_s:,.0f} ({1e6 * each:,.0f} µs; {power:.2f})"
+    return f"{largest.per_cpu_s:,.0f} ({1e6 * each:,.0f} µs; {exponent(requests, cpu_s):.2f})"
+
+
+def growth(costs: list[Cost]) -> str:
+    """A Markdown table for each of ours that ran: processor seconds of every stage by the number of feeds."""
+    tables = []
+    for scheme, name in dict.fromkeys((cost.scheme, cost.contender) for cost in costs if cost.contender != "aiohttp"):
+        mine = [cost for cost in costs if (cost.scheme, cost.contender) == (scheme, name)]
+        sizes = sorted({cost.feeds for cost in mine})
+        seconds = {(cost.stage, cost.feeds): cost.cpu_s for cost in mine}
+        stages = dict.fromkeys(cost.stage for cost in mine)
+        figures = {f"{stage}: CPU s": [seconds[stage, feeds] for feeds in sizes] for stage in stages}
+        tables.append(f"\n{name}, {scheme}\n\n{grown('feeds', sizes, figures)}")
+    return "\n".join(tables)
 
 
 def earlier(tree: str) -> Path:
@@ -318,6 +331,7 @@ def main() -> None:
         for scheme in options.schemes:
             costs += measured(scheme, names, feeds, options.hosts)
     print(table(costs))
+    print(growth(costs))
     if options.json:
         options.json.write_text(json.dumps([asdict(cost) | {"per_cpu_s": cost.per_cpu_s} for cost in costs], indent=1))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import gc
+import json
 import multiprocessing
 import pstats
 import random
@@ -22,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from benchmarks.timing import grown
 
 from recrawl import wiring
 from recrawl.clock import ManualClock
@@ -109,8 +111,9 @@ def warm_up(kind: str) -> None:
             measured(scheduler, clock, kind, 1.0, 5)
 
 
-def bench(kind: str, size: int, rates: list[float], rounds: int, profile: bool) -> None:
-    """In a process of its own, so that memory is not that of others."""
+def bench(kind: str, size: int, rates: list[float], rounds: int, profile: bool, told: Path) -> None:
+    """In a process of its own, so that memory is not that of others; its figures go into a file."""
+    found: dict[str, float] = {}
     warm_up(kind)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recrawl.db"
@@ -126,11 +129,15 @@ def bench(kind: str, size: int, rates: list[float], rounds: int, profile: bool) 
                 watch.enable()
             due, report = measured(scheduler, clock, kind, rate, rounds)
             watch.disable()
+            if number == 0:
+                found["bytes per key"] = 1024 * held / size
+            found[f"due at {rate:g}/s: ms"], found[f"report at {rate:g}/s: ms"] = due, report
             memory = "" if number else f"{1024 * held / size:>12,.0f}"
             print(f"{kind:<8}{size:>9,}{rate:>10g}{due:>10.3f}{report:>10.3f}{due + report:>10.3f}{memory}", flush=True)
             if profile:
                 pstats.Stats(watch).sort_stats("tottime").print_stats(45)
             scheduler.close()
+    told.write_text(json.dumps(found))
 
 
 def main() -> None:
@@ -142,9 +149,16 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     print(f"{'':<8}{'keys':>9}{'per s':>10}{'due ms':>10}{'report ms':>10}{'both ms':>10}{'bytes/key':>12}")
-    for size in options.sizes:
-        for kind in options.kinds:
-            elsewhere(bench, kind, round(size), options.rates, options.rounds, options.profile)
+    figures: dict[str, dict[str, list[float]]] = {kind: {} for kind in options.kinds}
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "told.json"
+        for size in options.sizes:
+            for kind in options.kinds:
+                elsewhere(bench, kind, round(size), options.rates, options.rounds, options.profile, told)
+                for name, figure in json.loads(told.read_text()).items():
+                    figures[kind].setdefault(name, []).append(figure)
+    for kind, found in figures.items():
+        print(f"\n{kind}\n\n{grown('keys', options.sizes, found)}")
 
 
 if __name__ == "__main__":

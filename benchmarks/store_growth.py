@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.timing import grown
 
 from recrawl.store.opening import open_store
 from recrawl.store.records import (
@@ -327,7 +328,11 @@ def removed(path: Path) -> None:
         Path(f"{path}{end}").unlink(missing_ok=True)
 
 
-def one_size(trees: dict[str, Path], size: int, folder: Path, quick: bool, medians: dict[str, list[float]]) -> None:
+Figures = dict[str, list[float]]
+"""What was measured of one tree, by name, a figure per size."""
+
+
+def one_size(trees: dict[str, Path], size: int, folder: Path, quick: bool, found: dict[str, Figures]) -> None:
     base, more = folder / "base.db", ["--quick"] if quick else []
     first = next(iter(trees.values()))
     built = called(first, "build", base, "--items", str(size))
@@ -337,18 +342,27 @@ def one_size(trees: dict[str, Path], size: int, folder: Path, quick: bool, media
         path = folder / f"{name}.db"
         shutil.copyfile(base, path) if len(trees) > 1 else base.rename(path)
         commits = called(tree, "commits", path, *more)
-        medians.setdefault(name, []).append(float(np.median(commits["cpu"])))
+        mine = found.setdefault(name, {})
+
+        def note(figure: str, value: float, mine: Figures = mine) -> None:
+            mine.setdefault(figure, []).append(value)
+
+        note("store, MB", path.stat().st_size / 1e6)
+        note("a commit: CPU ms", 1e3 * float(np.median(commits["cpu"])))
+        note("by the clock: p95 ms", 1e3 * float(np.quantile(commits["wall"], 0.95)))
         print(f"  {name:>6}: opened in {commits['opened']:.1f} s")
         print(
             f"  {name:>6}: commit of {OBSERVATIONS:,}     {ms(commits['wall'])}   CPU {ms(commits['cpu'])}", flush=True
         )
         for kind, took in called(tree, "searches", path, *more).items():
             print(f"  {name:>6}: search, {kind:<16} {ms(took)}", flush=True)
+            note(f"{kind}: p95 ms", 1e3 * float(np.quantile(took, 0.95)))
         for where in ("here", "elsewhere"):
             told = called(tree, where, path, *more)
             print(f"  {name:>6}: commit of 100, alone      {ms(told['alone'])}")
             print(f"  {name:>6}: beside a vacuum {where:<10}{ms(told['beside'] or [math.nan])}   "
                   f"{told['dropped']:,} items dropped in {told['took']:.1f} s", flush=True)  # fmt: skip
+            note(f"commit of 100 beside a vacuum {where}: longest ms", 1e3 * max(told["beside"] or [math.nan]))
         removed(path)
     removed(base)
 
@@ -380,14 +394,12 @@ def main() -> None:
     usual = "1e4,1e5,1e6" if given.quick else "1e5,1e6,1e7"
     sizes = [int(float(each)) for each in (given.sizes or usual).split(",")]
     trees = ({"before": given.before.resolve()} if given.before else {}) | {"now": HERE}
-    medians: dict[str, list[float]] = {}
+    found: dict[str, Figures] = {}
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         for size in sizes:
-            one_size(trees, size, Path(folder), given.quick, medians)
-    for name, each in medians.items():
-        if len(sizes) > 1:
-            slope = np.polyfit(np.log(sizes), np.log(each), 1)[0]
-            print(f"\n{name}: CPU of a commit grows as items to the power {slope:.2f}")
+            one_size(trees, size, Path(folder), given.quick, found)
+    for name, figures in found.items():
+        print(f"\n{name}\n\n{grown('items', sizes, figures)}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Server time of every page over a large store, while a crawl writes to it.
 
-    python -m benchmarks.web [--sources 1e5] [--items 1e6] [--fetches 200] [--requests 40] [--store FILE]
+    python -m benchmarks.web [--sizes 1e3 1e4 1e5] [--items 10] [--fetches 200] [--requests 40] [--store FILE]
 
-A store is made once (kept if named), then three processes share it: `recrawl serve`, a writer that commits the given
-number of crawls per second with three new items each, and this one, which asks page after page, each time with other
-words, sources and budgets, and prints the median and the 95th percentile of the answers' times, and beside them the
-processor time the server took on average, which does not depend on what else the machine does (Linux).
+About MINUTES minutes on an idle machine. For each size a store is made (kept if named), then three processes share it:
+`recrawl serve`, a writer that commits the given number of crawls per second with three new items each, and this one,
+which asks page after page, each time with other words, sources and budgets, and prints the median and the 95th
+percentile of the answers' times, and beside them the processor time the server took on average, which does not depend
+on what else the machine does (Linux). At the end, how they grow with the number of sources.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from benchmarks.timing import exponent, spoken
 
 from recrawl.store.records import Batch, Crawl, Item, Price, Progress, Source, Version, VisitUpdate, packed
 from recrawl.store.sqlite import SqliteStore
@@ -195,29 +197,45 @@ def measure(port: int, process: int, sources: int, requests: int) -> dict[str, l
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sources", type=lambda text: int(float(text)), default=100_000)
-    parser.add_argument("--items", type=lambda text: int(float(text)), default=1_000_000)
-    parser.add_argument("--fetches", type=float, default=200.0)
-    parser.add_argument("--requests", type=int, default=40)
-    parser.add_argument("--store", type=Path)
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1e3, 1e4, 1e5], help="numbers of sources")
+    parser.add_argument("--items", type=float, default=10.0, help="items per source")
+    parser.add_argument("--fetches", type=float, default=200.0, help="committed per second meanwhile")
+    parser.add_argument("--requests", type=int, default=40, help="of each page")
+    parser.add_argument("--store", type=Path, help="where the store of one size is kept, or lies already")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = given.store or Path(folder) / "web.db"
-        if not path.exists():
-            begun = time.perf_counter()
-            build(path, given.sources, given.items)
-            took = time.perf_counter() - begun
-            print(f"made a store of {given.sources:,} sources and {given.items:,} items in {took:.0f} s")
-        times = shared(path, given.sources, given.fetches, given.requests)
-    print(f"{'page':<24}{'median':>10}{'p95':>10}{'cpu':>10}   ms")
-    rows = {}
-    for name, pairs in times.items():
-        took, worked = np.array(pairs).T
-        rows[name] = (np.median(took), np.percentile(took, 95), worked.mean())
-        print(f"{name:<24}" + "".join(f"{number:>10.1f}" for number in rows[name]))
+    if given.store and len(given.sizes) > 1:
+        parser.error("--store is for one size: give --sizes N too")
+    sizes, found = [round(size) for size in given.sizes], dict[str, dict[str, tuple[float, ...]]]()
+    for sources in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = given.store or Path(folder) / "web.db"
+            if not path.exists():
+                begun = time.perf_counter()
+                build(path, sources, round(sources * given.items))
+                took = time.perf_counter() - begun
+                print(f"made a store of {sources:,} sources and {sources * given.items:,.0f} items in {took:.0f} s")
+            times = shared(path, sources, given.fetches, given.requests)
+        print(f"{'page':<24}{'median':>10}{'p95':>10}{'cpu':>10}   ms")
+        for name, pairs in times.items():
+            took, worked = np.array(pairs).T
+            row = (float(np.median(took)), float(np.percentile(took, 95)), float(worked.mean()))
+            found.setdefault(name, {})[str(sources)] = row
+            print(f"{name:<24}" + "".join(f"{number:>10.1f}" for number in row), flush=True)
+    print(grown_pages(sizes, found))
     if given.json:
-        given.json.write_text(json.dumps({name: list(map(float, row)) for name, row in rows.items()}, indent=1))
+        given.json.write_text(json.dumps(found, indent=1))
+
+
+def grown_pages(sizes: list[int], found: dict[str, dict[str, tuple[float, ...]]]) -> str:
+    """A Markdown table: a row per page, with its p95 and processor time at every size and the power of their growth."""
+    heads = [f"p95 at {size:,}" for size in sizes] + ["power", "CPU at the largest", "power"]
+    lines = [f"\n| page, ms | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
+    for name, rows in found.items():
+        p95, cpu = ([rows[str(size)][place] for size in sizes] for place in (1, 2))
+        figures = [*map(spoken, p95), f"{exponent(sizes, p95):.2f}", spoken(cpu[-1]), f"{exponent(sizes, cpu):.2f}"]
+        lines.append(f"| {name} | {' | '.join(figures)} |")
+    return "\n".join(lines)
 
 
 def shared(path: Path, sources: int, fetches: float, requests: int) -> dict[str, list[tuple[float, float]]]:

@@ -188,6 +188,11 @@ class CrawlState:
                 found.append(SourceStatus(source, each, why, health(source, each, now)))
         return found
 
+    def of_ids(self, ids: Sequence[int], now: float) -> list[SourceStatus]:
+        """Those of these that are still there, in the order given."""
+        found = {source.id: source for source in self.store.sources(ids=list(ids))}
+        return self.statuses([found[id] for id in ids if id in found], now)
+
     def in_order(
         self, now: float, order: str, limit: int | None = None, offset: int = 0, **which: Any
     ) -> list[SourceStatus]:

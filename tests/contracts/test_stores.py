@@ -218,6 +218,18 @@ class TestCatalogue:
             assert forwards == [3, 2, 1, 4]
             assert backwards == ([4, 1, 2, 3] if known else [1, 2, 3, 4])
         assert [s.id for s in store.sources(order=order, limit=2, offset=1)] == forwards[1:3]
+        assert store.ids_in_order(order).tolist() == forwards
+        assert store.ids_in_order("-" + order).tolist() == backwards
+
+    @pytest.mark.parametrize("order", ["url", "due", "-value"])
+    def test_the_ids_in_an_order_are_those_of_the_sources_that_match(self, store: Store, order: str) -> None:
+        store.add([Source(url=f"https://{k}.example/abc", tags=("x",) * (k % 2), title="t") for k in range(6)])
+        store.edit([msgspec.structs.replace(store.sources(ids=[k])[0], state="paused") for k in (2, 3)])
+        store.commit(Batch(progress=[Progress(source=k, due=float(k % 3), value=float(k % 4)) for k in range(1, 6)]))
+        for which in ({}, {"state": "active"}, {"state": "paused"}, {"tag": "x"}, {"text": "3.ex"}, {"tag": "none"},
+                      {"tag": "x", "state": "active", "text": "abc"}):  # fmt: skip
+            found = [source.id for source in store.sources(order=order, **which)]  # type: ignore[arg-type]
+            assert store.ids_in_order(order, **which).tolist() == found, which  # type: ignore[arg-type]
 
     def test_never_is_after_every_time(self, store: Store) -> None:
         filled(store)
@@ -227,6 +239,8 @@ class TestCatalogue:
     def test_an_unknown_order_is_refused_by_name(self, store: Store) -> None:
         with pytest.raises(ParameterError, match="order"):
             store.sources(order="id; DROP TABLE sources")
+        with pytest.raises(ParameterError, match="order"):
+            store.ids_in_order("none")
         with pytest.raises(ParameterError, match="order"):
             store.items(order="worst")  # type: ignore[arg-type]
 

@@ -7,6 +7,7 @@ and edit the catalogue, meanwhile. Errors are :class:`recrawl.errors.StoreError`
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, Unpack
 
@@ -55,6 +56,12 @@ class Catalogue(Protocol):
 
     def sources(self, **choice: Unpack[SourceChoice]) -> list[Source]:
         """Those that match, by id unless another order is given."""
+        ...
+
+    def ids_in_order(
+        self, order: str, *, state: SourceState | None = None, tag: str | None = None, text: str | None = None
+    ) -> array[int]:
+        """The ids of all that match, in an order: for whoever shows pages that are far from its beginning."""
         ...
 
     def with_progress(self, ids: Sequence[int]) -> list[tuple[Source, Progress]]:

@@ -110,6 +110,13 @@ def numbered(conditions: Iterable[tuple[str, Any]]) -> tuple[str, list[Any]]:
     return (" WHERE " + " AND ".join(parts) if parts else ""), [value for _, value in given]
 
 
+def _checked(query: SourceQuery) -> SourceQuery:
+    if query.order.removeprefix("-") not in SOURCE_ORDERS:
+        expected = f"one of {', '.join(SOURCE_ORDERS)}, with or without a leading -"
+        raise ParameterError("order", expected, repr(query.order))
+    return query
+
+
 class SqlRole(ABC):
     """A database that can be asked."""
 
@@ -138,11 +145,17 @@ class SqlCatalogue(SqlRole):
 
     def sources(self, **choice: Unpack[SourceChoice]) -> list[Source]:
         """Those that match, by id unless another order is given."""
-        query = SourceQuery(**choice)
-        if query.order.removeprefix("-") not in SOURCE_ORDERS:
-            expected = f"one of {', '.join(SOURCE_ORDERS)}, with or without a leading -"
-            raise ParameterError("order", expected, repr(query.order))
-        return self._sources(query)
+        return self._sources(_checked(SourceQuery(**choice)))
+
+    def ids_in_order(
+        self, order: str, *, state: SourceState | None = None, tag: str | None = None, text: str | None = None
+    ) -> array[int]:
+        """The ids of all that match, in an order: for whoever shows pages that are far from its beginning."""
+        return self._ids_in_order(_checked(SourceQuery(state=state, tag=tag, text=text, order=order)))
+
+    @abstractmethod
+    def _ids_in_order(self, query: SourceQuery) -> array[int]:
+        """The ids of all that match, in the query's order."""
 
     @abstractmethod
     def _sources(self, query: SourceQuery) -> list[Source]:

@@ -126,6 +126,25 @@ class TestSources:
         assert falling == rising[::-1]
         assert 'aria-sort="descending"' in visitor.get("/sources?order=-title").text
 
+    def test_orders_of_many_sources_are_kept_for_a_while_and_say_how_long(self, visitor, store, clock, monkeypatch):
+        def shown(query: str) -> list[int]:
+            found = re.findall(r'<th scope="row" class="wide"><a href="/sources/(\d+)"', visitor.get(query).text)
+            return [int(each) for each in found]
+
+        store.add([Source(url=f"https://a.example/{k}") for k in range(120)])
+        store.commit(Batch(progress=[Progress(source=k, last=NOW, value=float(k)) for k in range(1, 121)]))
+        plainly = [shown(f"/sources?order=-value&page={page}") for page in (1, 2, 3)]
+        monkeypatch.setattr("recrawl.web.views.catalogue.MANY", 100)
+        assert [shown(f"/sources?order=-value&page={page}") for page in (1, 2, 3)] == plainly
+        store.commit(Batch(progress=[Progress(source=7, last=NOW, value=999.0)]))
+        store.remove([120])
+        clock.advance(10.0)
+        assert shown("/sources?order=-value") == plainly[0][1:]
+        assert "sorted 10" in visitor.get("/sources?order=-value").text
+        clock.advance(60.0)
+        assert shown("/sources?order=-value")[0] == 7
+        assert "sorted" not in visitor.get("/sources?order=id&page=2").text.split("<table")[0]
+
     def test_it_filters(self, filled: SqliteStore, visitor: Visitor) -> None:
         assert "1 source match" in visitor.get("/sources?q=harbour").text
         assert "Harbour News" not in visitor.get("/sources?state=paused").text

@@ -6,6 +6,7 @@ therefore made one after the other, are seen in the order of their revisions, an
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -98,6 +99,13 @@ class PostgresCatalogue(PostgresRole, SqlCatalogue):
         places = f"LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
         rows = self._fetch(f"{statement} {places}", *values, query.limit, max(query.offset, 0))
         return [source_of(row) for row in rows]
+
+    def _ids_in_order(self, query: SourceQuery) -> array[int]:
+        by, way = _ORDERS[query.order.removeprefix("-")], "DESC" if query.order.startswith("-") else "ASC"
+        where, values = numbered(self._conditions(query))
+        statement = f"SELECT sources.id FROM {_ordered(by, way, where)}"
+        ((told,),) = self._fetch(f"SELECT array_agg(id) FROM ({statement}) AS ordered", *values)
+        return array("q", told or ())
 
     def _conditions(self, query: SourceQuery, *, along_state: bool = False) -> Iterator[tuple[str, Any]]:
         if query.ids is not None:

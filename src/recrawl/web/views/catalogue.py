@@ -12,6 +12,12 @@ from recrawl.web.views.paging import Paged
 
 PAGE = 50
 MOST_ROWS = 500
+MANY, NEAR = 20_000, 2_000
+"""Of so many sources, pages beyond so many rows are of an order that is kept for a while, and so are all those in an
+order that no index has."""
+ORDER_S = 15.0
+"""How long it is kept; it is given once more up to four times as long, while the next one is made."""
+UNINDEXED = ("last", "value", "failures")
 ORDERS = ("id", "url", "title", "importance", "added", "last", "due", "value", "failures")
 
 
@@ -33,6 +39,8 @@ class SourceTable:
     rows: list[SourceStatus]
     total: int
     choice: Choice
+    order_s: float = 0.0
+    """How old the order is; what stands in the rows is of now."""
 
     @property
     def pages(self) -> int:
@@ -47,5 +55,13 @@ def catalogue(context: Context, choice: Choice) -> SourceTable:
         ("count", state, tag, text), SHORT_S, lambda: context.store.count(state=state, tag=tag, text=text)
     )
     now, which = context.now(), {"state": state, "tag": tag, "text": text}
-    found = context.state().in_order(now, choice.order, choice.limit, choice.offset, **which)
-    return SourceTable(found, total, choice)
+    if total <= MANY or (choice.offset < NEAR and choice.order.removeprefix("-") not in UNINDEXED):
+        found = context.state().in_order(now, choice.order, choice.limit, choice.offset, **which)
+        return SourceTable(found, total, choice)
+    made, ids = context.cached.soon(
+        ("order", choice.order, state, tag, text),
+        ORDER_S,
+        lambda: (context.now(), context.store.ids_in_order(choice.order, state=state, tag=tag, text=text)),
+    )
+    some = ids[choice.offset : choice.offset + choice.limit]
+    return SourceTable(context.state().of_ids(some, now), total, choice, max(now - made, 0.0))
