@@ -2,7 +2,7 @@
 
     python -m benchmarks.web [--sizes 1e3 1e4 1e5] [--items 10] [--fetches 200] [--requests 40] [--store FILE]
 
-About MINUTES minutes on an idle machine. For each size a store is made (kept if named), then three processes share it:
+A few minutes on an idle machine. For each size a store is made (kept if named), then three processes share it:
 `recrawl serve`, a writer that commits the given number of crawls per second with three new items each, and this one,
 which asks page after page, each time with other words, sources and budgets, and prints the median and the 95th
 percentile of the answers' times, and beside them the processor time the server took on average, which does not depend
