@@ -113,6 +113,13 @@ class IndexRanking:
         """The index of some sources may have changed; those never crawled have none."""
         self.awake.rouse(ids[self._kept.visited[ids]])
 
+    def wake_overdue(self) -> None:
+        """The usual maximum age is lower: nobody's index is another, but some must wake before they would have."""
+        kept = self._kept
+        ids = kept.crawled()
+        ids = ids[~kept.away[ids]]
+        self.awake.wake_by(ids, np.maximum(kept.since[ids] + self._ages.of(ids), kept.held_until[ids]))
+
     def rouse_all(self) -> None:
         """Everybody's index may have changed, or the mark is too high."""
         self.awake.rouse_all(self._kept.crawled())

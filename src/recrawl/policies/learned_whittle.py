@@ -151,7 +151,7 @@ class LearnedWhittle(LearnedSources):
         chosen = self._pick(now, tokens) if tokens + ROUNDING >= kept.cheapest else np.empty(0, np.int64)
         kept.away[chosen] = True
         if self.ages.pay(now, float(kept.cost[chosen].sum())):
-            self.ranking.rouse_all()
+            self.ranking.wake_overdue()
         return chosen
 
     def _pick(self, now: float, budget: float) -> IntArray:

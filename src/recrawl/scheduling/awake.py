@@ -86,6 +86,12 @@ class Awake:
             if time < self._horizon:
                 heapq.heappush(self._late, (time, source))
 
+    def wake_by(self, ids: IntArray, latest: FloatArray) -> None:
+        """Let none of these, each of them once, sleep longer than until a time each."""
+        until = self._until[ids]
+        late = (until > latest) & (until > _AWAKE)
+        self.sleep(ids[late], latest[late])
+
     def at(self, now: float) -> IntArray:
         """Who is awake at a time, those whose time has come included; in no order."""
         if self._changed:
