@@ -48,7 +48,7 @@ COMMANDS = {
     "budget": ("recrawl.cli.budget", "Show the budget, or give the running crawler another."),
     "compare": ("recrawl.cli.compare", "Run two policies at once on your own sources and compare what they capture."),
     "serve": ("recrawl.cli.serve", "Show the store on a web page, with an API and metrics."),
-    "mcp": ("recrawl.cli.mcp_", "Answer a language model's questions about the store, by the Model Context Protocol."),
+    "mcp": ("recrawl.cli.mcp_", "Answer a language model's questions about the store."),
     "cluster": ("recrawl.cli.cluster", "A fleet of crawlers over one PostgreSQL store."),
     "reproduce": (
         "recrawl.cli.reproduce",

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 @click.command(name="mcp", short_help="Answer a language model's questions about the store.")
 @store_options
 def command() -> None:
-    """Serve the store to a language model's client, by the Model Context Protocol on standard input and output.
+    """Answer a language model's questions about the store.
 
-    A client starts this itself: give it the command `recrawl mcp --store PATH`. The store is opened for reading only,
+    This speaks the Model Context Protocol on standard input and output. A client starts this itself: give it the command `recrawl mcp --store PATH`. The store is opened for reading only,
     until a source is to be added, which the user is asked about first. `recrawl serve` has the same tools at /api/mcp.
     """
     import asyncio
