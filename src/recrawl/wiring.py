@@ -27,6 +27,7 @@ from recrawl.crawl.fetching.robots import RobotsCache
 from recrawl.crawl.fetching.transport import Transport
 from recrawl.crawl.hold_causes import Causes
 from recrawl.crawl.hold_release import last_release
+from recrawl.crawl.item_rules_note import read_rules
 from recrawl.crawl.outlets import (
     CommandOutlet,
     EventStore,
@@ -202,6 +203,7 @@ def make_crawler(
         keep=Keep.of(config.retention) if sweeps else None,
         budgets=partial(make_budget, config) if changeable else None,
         push=config.push,
+        item_rules=read_rules(store),
     )
 
 

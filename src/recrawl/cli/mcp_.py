@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def command() -> None:
     """Answer a language model's questions about the store.
 
-    This speaks the Model Context Protocol on standard input and output. A client starts this itself: give it the command `recrawl mcp --store PATH`. The store is opened for reading only,
-    until a source is to be added, which the user is asked about first. `recrawl serve` has the same tools at /api/mcp.
+    This speaks the Model Context Protocol on standard input and output. A client starts it itself: give it the command
+    `recrawl mcp --store PATH`. The store is opened for reading only, until a source is to be added, which the user is
+    asked about first. `recrawl serve` has the same tools at /api/mcp.
     """
     import asyncio
     import sys

@@ -23,7 +23,7 @@ _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "keep",
     "keep-text", "number", "when", "ignore-noise", "restless", "robots", "hints", "interval",
-    "active-hours", "notify", "notify-to", "follow",
+    "active-hours", "notify", "notify-to", "follow", "content",
     "index-delay", "index-batch",
 )  # fmt: skip
 
@@ -131,6 +131,8 @@ def source_options(command: Function) -> Function:
                          help="Notify [notify.NAME] of the settings and nobody else; may be repeated."),
             click.option("--follow/--no-follow", default=None,
                          help="Watch the pages that it names, too: all of a site by its sitemap."),
+            click.option("--content/--no-content", default=None,
+                         help="Keep what its items say in full, to be read here."),
             click.option("--index-delay", metavar="TIME",
                          help="Time until what is found in it is visible to readers: 30m."),
             click.option("--index-batch", metavar="TIME",

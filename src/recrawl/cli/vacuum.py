@@ -24,7 +24,9 @@ def command(as_json: bool) -> None:
 
         write_json(done)
         return
-    dropped = ", ".join(f"{getattr(done, name)} {name}" for name in ("items", "crawls", "prices", "versions", "events"))
+    dropped = ", ".join(
+        f"{getattr(done, name)} {name}" for name in ("items", "crawls", "prices", "versions", "events", "contents")
+    )
     click.echo(f"dropped {dropped}")
     click.echo(f"{config.store}: {_size(done.before)} before, {_size(done.after)} after")
 

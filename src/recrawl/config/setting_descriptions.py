@@ -45,10 +45,12 @@ WORDS = {
     "pages.digest": "What is compared on a page: text (the main text, without its own clock, ages, nonces and counters "
     "of visits) or raw (every byte).",
     "pages.keep_text": "How much of a page's text is kept for the next diff.",
+    "pages.content": "Whether what items of feeds say in full is kept, to be read here.",
     "retention.items": "How long items are kept.",
     "retention.crawls": "How long the crawl log is kept.",
     "retention.prices": "How long the price history is kept.",
     "retention.versions": "Changes kept per page, and as many of its states that are no change.",
+    "retention.content": "Largest size of what items say in full, of which the oldest goes first.",
     "retention.size": "Largest size of the whole store; empty for no limit.",
     "outlets.events": "File that gets one JSON line per new item or change; - for standard output, empty for none.",
     "outlets.webhook": "http(s) address that gets new items and changes; empty for none.",
@@ -94,6 +96,7 @@ WORDS = {
     "tags.NAME.notify": "Whether new items and changes of its sources are sent to the outlets.",
     "tags.NAME.notify_to": "Who is notified of its sources, and nobody else: names of tables [notify.NAME].",
     "tags.NAME.follow": "Whether the pages that its sitemaps, feeds and pages name become sources of their own.",
+    "tags.NAME.content": "Whether what its items say in full is kept, to be read here.",
     "tags.NAME.index_delay": "Time until what is found in its sources is visible to your readers.",
     "tags.NAME.index_batch": "How often what is found in its sources becomes visible; 0s: at any time.",
 }

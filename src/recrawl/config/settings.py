@@ -127,6 +127,7 @@ class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     digest: Literal["text", "raw"] = "text"
     keep_text: str = "200KB"
+    content: bool = False
 
     @property
     def keep_text_bytes(self) -> int:
@@ -141,6 +142,7 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     crawls: str = "30d"
     prices: str = "30d"
     versions: int = 20
+    content: str = "500MB"
     size: str = ""
 
     @property
@@ -157,6 +159,11 @@ class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def prices_s(self) -> float:
         """How long the price history is kept, in seconds."""
         return parse_duration("retention.prices", self.prices)
+
+    @property
+    def content_bytes(self) -> int:
+        """Of what items say in full."""
+        return parse_size("retention.content", self.content)
 
     @property
     def size_bytes(self) -> int:

@@ -42,6 +42,7 @@ from itertools import accumulate
 
 from recrawl.clock import Clock
 from recrawl.config import Push, quiet_until
+from recrawl.config.item_rules import ItemRule
 from recrawl.crawl.catalogue_watcher import CatalogueWatcher
 from recrawl.crawl.committer import Committer
 from recrawl.crawl.decider import Decider
@@ -49,6 +50,7 @@ from recrawl.crawl.explaining.why_nothing import RunState, Why, why_nothing
 from recrawl.crawl.fetching.fetcher import Fetcher
 from recrawl.crawl.hold_release import Releases
 from recrawl.crawl.intervals import Intervals
+from recrawl.crawl.item_rules_note import follow_rules
 from recrawl.crawl.maintenance import Maintenance
 from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.push.key_checks import KeyChecks
@@ -89,6 +91,7 @@ class Crawler:
         budgets: what may be spent if somebody asks for another budget, per second, while it runs (`live_budget`);
             None if it takes none
         push: who may tell that sources have changed
+        item_rules: what the owner wants done with items, as the crawl begins
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Crawler:
         keep: Keep | None = None,
         budgets: Callable[[float], Allotment] | None = None,
         push: Push | None = None,
+        item_rules: tuple[ItemRule, ...] = (),
     ) -> None:
         self.stats, self.fetcher, self.request_budget = Stats(), fetcher, request_budget
         self.decider, self._clock, self._outlets = decider, clock, outlets
@@ -161,6 +165,7 @@ class Crawler:
             told=self._changed.set,
         )
         self._subscriber: Subscriber | None = None
+        self._visitor.item_rules = item_rules
         self._pushes: list[Callable[[], Coroutine[None, None, None]]] = []
         """What has to run for pushes, without end."""
         if push is not None:
@@ -194,7 +199,8 @@ class Crawler:
         committing = asyncio.create_task(self._committer.run())
         delivering = asyncio.create_task(self._outlets.run())
         every_s = self._intervals.watch_s
-        watching = (self._catalogue_watcher.watch(every_s), self._releases.watch(every_s))
+        rules = follow_rules(self._store_writer.ask, self._clock, every_s, self._visitor.take_rules)
+        watching = (self._catalogue_watcher.watch(every_s), self._releases.watch(every_s), rules)
         pushes = (begin() for begin in self._pushes)
         others = [asyncio.create_task(each) for each in (*watching, *pushes, *self._maintenance.tasks())]
         try:

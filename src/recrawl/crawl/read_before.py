@@ -39,7 +39,8 @@ class ReadBefore:
 def mark_of(intent: Intent, url: str, headers: Mapping[str, str], body: bytes) -> int:
     """Of all that its reading rests on; differs from run to run, so that nobody can make two documents alike."""
     told = [headers.get(name, "") for name in TELLING]
-    return hash((url, body, intent.source.kind, intent.options.hints, intent.options.follow, *told))
+    options = intent.options
+    return hash((url, body, intent.source.kind, options.hints, options.follow, options.content, *told))
 
 
 def may_stand(intent: Intent, findings: Findings) -> bool:

@@ -24,7 +24,7 @@ NAMES = (
     "budget", "policy", "objective", "half_life", "max_age", "index_delay", "index_batch", "cold_start",
     "politeness.scope", "politeness.delay",
     "politeness.min_interval", "politeness.parallel_per_host", "politeness.quiet_hours", "discovery.per_site",
-    "discovery.in_all", "tags",
+    "discovery.in_all", "pages.content", "tags",
 )  # fmt: skip
 """Whatever decides when a source is fetched, or is shown as if it did."""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from recrawl.config.item_rules import verdict
 from recrawl.crawl import hold_causes
 from recrawl.crawl.events import addressed, change_event, item_events, source_event
 from recrawl.crawl.failures import FAILING, failed, gone, hold
@@ -30,7 +32,18 @@ from recrawl.crawl.urls import origin
 from recrawl.crawl.visits import CrawlRules, Visit, VisitOutcome
 from recrawl.learning.censoring import missed_items
 from recrawl.redaction import without_credentials
-from recrawl.store.records import Item, Outcome, Progress, Source, SourceKind, Version, item_key, packed
+from recrawl.store.records import (
+    Content,
+    Item,
+    Mark,
+    Outcome,
+    Progress,
+    Source,
+    SourceKind,
+    Version,
+    item_key,
+    packed,
+)
 
 MOVES_BELIEVED = 2
 """A permanent redirect seen so often in a row moves the source."""
@@ -75,7 +88,9 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     assert findings is not None
     keys = visit.keys
     listed = with_believed_dates(findings.items, visit.at)
-    fresh = oldest_first([(key, item) for key, item in zip(keys, listed, strict=True) if key in visit.unseen])
+    unseen = [(key, item) for key, item in zip(keys, listed, strict=True) if key in visit.unseen]
+    judged = by_rules(visit, unseen)
+    fresh = oldest_first([(key, item) for key, item in unseen if key not in judged.blocked])
     source, intent, first = _described(visit), visit.intent, before.last is None
     censored, missed = _missed(visit, listed, len(fresh))
     gap = 0.0 if before.last is None else visit.at - before.last
@@ -110,12 +125,32 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         crawl=crawl,
         progress=progress,
         items=items,
+        contents={key: Content(item.author, item.content) for key, item in fresh if item.content or item.author},
+        marks=[*judged.marks],
+        blocked=[*judged.blocked],
         events=events,
         published=dated,
         new=undated + missed,
         mentions=Mentions([item.link for item in findings.items], [item.modified for item in findings.items]),
     )
     return _completed(found_out, visit, rules, source)
+
+
+class ByRules(NamedTuple):
+    """What the owner's rules say of new items: the keys of those that are not wanted, and what is put on others."""
+
+    blocked: frozenset[int] = frozenset()
+    marks: tuple[Mark, ...] = ()
+
+
+def by_rules(visit: Visit, unseen: Sequence[tuple[int, FoundItem]]) -> ByRules:
+    """Of new items those that are blocked count as if they had never been there: they are worth no fetch."""
+    if not visit.item_rules:
+        return ByRules()
+    verdicts = [(key, verdict(item.matched, visit.item_rules)) for key, item in unseen if item.matched]
+    blocked = frozenset(key for key, (is_blocked, _, _) in verdicts if is_blocked)
+    marks = [Mark(key, starred, labels) for key, (_, starred, labels) in verdicts if key not in blocked]
+    return ByRules(blocked, tuple(each for each in marks if each.starred or each.labels))
 
 
 def _gain(visit: Visit, published: float | None, blind: float, rules: CrawlRules) -> float:

@@ -10,12 +10,14 @@ from msgspec import structs
 
 from recrawl.clock import Clock
 from recrawl.config import HintSwitches
+from recrawl.config.item_rules import ItemRule
 from recrawl.crawl.fetching.answer_limits import MemoryBudget, MemoryShare
 from recrawl.crawl.fetching.fetcher import Fetcher, FetchResult
 from recrawl.crawl.fetching.transport import usable_validator
 from recrawl.crawl.read_before import ReadBefore, mark_of, may_stand
 from recrawl.crawl.reading.digests import is_by
 from recrawl.crawl.reading.findings import FoundItem, UnreadableError
+from recrawl.crawl.reading.in_full import NOTHING, Asked
 from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.readers import SLICE, Document, Readers
 from recrawl.crawl.request_budget import RequestBudget
@@ -53,6 +55,7 @@ class Visitor:
         self._alone = asyncio.Semaphore(1)
         self._left: list[Intent] = []
         self._read_before = ReadBefore()
+        self.item_rules: tuple[ItemRule, ...] = ()
         self._log = structlog.get_logger("recrawl")
 
     async def visit(self, intent: Intent) -> Visit:
@@ -69,6 +72,16 @@ class Visitor:
             self._read_before.note(visit.intent.number, visit.mark)
         if visit.alone:
             self._alone.release()
+
+    def _asked(self, intent: Intent) -> Asked:
+        """What is wanted of the items of its source, beside that they are there."""
+        source, rules = intent.source, self.item_rules
+        concerned = tuple(each for each in rules if each.concerns(source.id, source.tags)) if rules else ()
+        return Asked(intent.options.content, concerned) if concerned or intent.options.content else NOTHING
+
+    def take_rules(self, rules: tuple[ItemRule, ...]) -> None:
+        """From now on items are held against these."""
+        self.item_rules = rules
 
     def drain_left(self) -> list[Intent]:
         """Those whose requests have ended since the last call: their hosts are free, even if reading goes on."""
@@ -151,10 +164,12 @@ class Visitor:
             counts=NOTHING_COMPARED if source.kind in ("feed", "sitemap") else visit.intent.counts,
             keep_text=self._reading.keep_text,
             switches=visit.intent.hints(self._reading.switches),
+            asked=self._asked(visit.intent),
         )
         try:
             findings = await self._readers.read(document)
-            return structs.replace(visit, findings=findings, keys=await _keys(findings.items))
+            keys = await _keys(findings.items)
+            return structs.replace(visit, findings=findings, keys=keys, item_rules=document.asked.rules)
         except UnreadableError as error:
             return structs.replace(visit, error=str(error))
         except Exception as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from recrawl.config import Discovery, HintSwitches
+from recrawl.config.item_rules import ItemRule
 from recrawl.crawl.hold_causes import Causes
 from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.reading.findings import Findings
@@ -126,6 +127,7 @@ class Visit(msgspec.Struct, frozen=True):
         mark: of a document that need not be read again while it stays the same; 0 for any other
         same: it is the one that was read last
         alone: no other large document is read until this one is stored
+        item_rules: those of the owner's rules that its items were held against
     """
 
     intent: Intent
@@ -146,6 +148,7 @@ class Visit(msgspec.Struct, frozen=True):
     mark: int = 0
     same: bool = False
     alone: bool = False
+    item_rules: tuple[ItemRule, ...] = ()
 
     def crawl(self, outcome: Outcome, **more: Any) -> Crawl:
         """Its line of the crawl log."""

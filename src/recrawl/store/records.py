@@ -225,6 +225,21 @@ class Item(msgspec.Struct, kw_only=True):
     kind: ItemKind = "item"
 
 
+class Content(msgspec.Struct):
+    """Who wrote an item, and what it says in full: sanitised HTML, compressed (`crawl.reading.content`)."""
+
+    author: str = ""
+    record: bytes = b""
+
+
+class Mark(msgspec.Struct):
+    """What a rule of the owner's puts on a new item, by its key, for everybody who reads its source."""
+
+    key: int
+    starred: bool = False
+    labels: tuple[str, ...] = ()
+
+
 class Version(msgspec.Struct, kw_only=True):
     """One state of a page: its text and a unified diff from the one before (empty for the first).
 
@@ -416,6 +431,11 @@ class VisitUpdate(msgspec.Struct, kw_only=True):
     """What is known now of text on its page that changes at nearly every visit; None: nothing was learned."""
     numbers: bytes | None = None
     """The history of the number that is watched on its page; None: it has not changed."""
+    contents: dict[int, Content] = {}
+    """What new items say in full, by their keys; not those whose content nobody wants."""
+    marks: list[Mark] = []
+    blocked: list[int] = []
+    """Keys of items that the owner does not want: they count as known while they are listed."""
     source: Source | None = None
     """The catalogue's line where the crawl changes it: kind detected, title, moved, retired, note."""
     children: list[Source] = []
@@ -471,18 +491,21 @@ class Vacuumed(msgspec.Struct, kw_only=True):
     prices: int = 0
     versions: int = 0
     events: int = 0
+    contents: int = 0
     before: int = 0
     after: int = 0
 
 
 class Keep(msgspec.Struct, kw_only=True):
-    """How much to keep: ages in seconds, versions per page, bytes of the whole store (0: no bound)."""
+    """How much to keep: ages in seconds, versions per page, bytes of the whole store, bytes of what items say in full;
+    0 bytes for no bound."""
 
     items: float
     crawls: float
     prices: float
     versions: int
     size: int = 0
+    content: int = 0
 
     @classmethod
     def of(cls, retention: Retention) -> Keep:
@@ -493,6 +516,7 @@ class Keep(msgspec.Struct, kw_only=True):
             prices=retention.prices_s,
             versions=retention.versions,
             size=retention.size_bytes,
+            content=retention.content_bytes,
         )
 
 

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import accumulate
 from typing import Any, Protocol
 
 from recrawl.store.records import Keep, Vacuumed, keys_in, packed
@@ -112,6 +113,8 @@ class SqlRetention(ABC):
         for table, condition in _STALE.items():
             self._drop_stale(table, condition, now - _STALE_S)
         self._forget_keys_no_longer_listed()
+        if keep.content:
+            self._fit_contents(gone, keep.content)
         self._let_go(full=False)
         if keep.size:
             self._fit(keep.size, gone)
@@ -139,6 +142,20 @@ class SqlRetention(ABC):
     def _drop_delivered(self, gone: Vacuumed) -> None:
         while ids := self._found(_DELIVERED, _READ):
             self._drop(gone, "events", ids)
+
+    def _fit_contents(self, gone: Vacuumed, most: int) -> None:
+        """What the oldest items say in full goes first, until the rest fits."""
+        while (
+            over := self._found("SELECT CAST(coalesce(sum(length(record)), 0) AS bigint) FROM contents")[0] - most
+        ) > 0:
+            with self._view() as connection:
+                oldest = connection.fetch("SELECT item, length(record) FROM contents ORDER BY item LIMIT $1", _READ)
+            sizes = [row[1] for row in oldest]
+            count = next((k for k, size in enumerate(accumulate(sizes), 1) if size >= over), len(sizes))
+            for some in self._portions("contents", [row[0] for row in oldest[:count]]):
+                with self._step("contents", len(some)) as connection:
+                    connection.run(f"DELETE FROM contents WHERE item IN (SELECT value FROM {self.numbers})", some)
+                gone.contents += len(some)
 
     def _found(self, statement: str, *given: Any) -> list[int]:
         with self._view() as connection:

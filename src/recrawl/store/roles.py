@@ -18,6 +18,7 @@ from recrawl.store.records import (
     Believed,
     Click,
     ClickTotals,
+    Content,
     Crawl,
     Event,
     Hold,
@@ -187,6 +188,10 @@ class Items(Protocol):
 
     def restless(self, source: int) -> bytes | None:
         """What is known of text on its page that changes at nearly every visit; None if nothing is."""
+        ...
+
+    def contents(self, items: Sequence[int]) -> dict[int, Content]:
+        """What these items say in full, by number; of those of which it is kept."""
         ...
 
     def diffs(self, changes: Sequence[Item]) -> dict[int, str]:

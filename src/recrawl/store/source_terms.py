@@ -54,6 +54,7 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     notify: bool = True
     notify_to: tuple[str, ...] = ()
     follow: bool = False
+    content: bool = False
     index_delay: float = 0.0
     index_batch: float = 0.0
 
@@ -78,6 +79,7 @@ class Defaults:
     max_age_s: float = MAX_AGE_S
     index_delay: float = 0.0
     index_batch: float = 0.0
+    content: bool = False
     _known: dict[tuple[object, ...], EffectiveOptions] = field(default_factory=dict, repr=False, compare=False)
     """The same is said of many sources."""
 
@@ -92,6 +94,7 @@ class Defaults:
             config.max_age_s,
             config.index_delay_s,
             config.index_batch_s,
+            config.pages.content,
         )
 
     def terms(self, source: Source) -> EffectiveOptions:
@@ -116,6 +119,7 @@ class Defaults:
                 own_max_age=source.max_age,
                 digest=self.digest,
                 robots=self.robots,
+                content=self.content,
                 ignore_noise=not source.select,
                 restless=not source.select,
                 index_delay=self.index_delay,
@@ -147,6 +151,7 @@ class Defaults:
             notify=_unless_said(said("notify"), True),
             notify_to=said("notify_to") or (),
             follow=_unless_said(said("follow"), False),
+            content=_unless_said(said("content"), self.content),
             index_delay=_span("index_delay", own, tagged, self.index_delay),
             index_batch=_span("index_batch", own, tagged, self.index_batch),
         )

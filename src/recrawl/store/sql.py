@@ -18,6 +18,7 @@ from recrawl.store.records import (
     Believed,
     Click,
     ClickTotals,
+    Content,
     Crawl,
     Event,
     Hold,
@@ -316,6 +317,11 @@ class SqlItems(SqlRole):
         """Latest first."""
         statement = f"SELECT {columns(Version)} FROM versions WHERE source = $1 ORDER BY at DESC, id DESC LIMIT $2"
         return [record_of(Version, row) for row in self._fetch(statement, source, limit)]
+
+    def contents(self, items: Sequence[int]) -> dict[int, Content]:
+        """What these items say in full, by number."""
+        rows = self._fetch(f"SELECT item, author, record FROM contents WHERE {self._among('item')}", fitting(items))
+        return {row[0]: Content(row[1], bytes(row[2])) for row in rows}
 
     def watched_number(self, source: int) -> bytes | None:
         """The history of the number that is watched on its page."""

@@ -43,6 +43,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "progress": names(Progress),
     "crawls": ("id", *names(Crawl)),
     "items": names(Item),
+    "contents": ("item", "author", "record"),
     "dropped": ("source", "key"),
     "versions": names(Version),
     "restless": ("source", "record"),

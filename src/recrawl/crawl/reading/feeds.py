@@ -33,6 +33,7 @@ from recrawl.config import HintSwitches
 from recrawl.crawl import urls
 from recrawl.crawl.reading import decoding, hub_links, publisher_hints
 from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
+from recrawl.crawl.reading.in_full import NOTHING, Asked, of_element, with_words
 from recrawl.crawl.reading.items import address, make_item, told_apart
 from recrawl.crawl.reading.plain_text import INLINE, TITLE_CHARACTERS, clean
 from recrawl.crawl.work_limit import slow_work
@@ -75,13 +76,14 @@ _fields_of_item: dict[str, dict[Any, int | None]] = {}
 _name_of_tag: dict[Any, str] = {}
 
 
-def read_feed(body: bytes, url: str, now: float, switches: HintSwitches) -> Findings:
+def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, asked: Asked = NOTHING) -> Findings:
     """What an XML feed holds.
 
     Parameters
         body: UTF-8, starting with the document
         url: where it came from; relative links are resolved against it
         now: of the fetch, Unix seconds
+        asked: what is wanted of its items besides
     """
     cut = False
     try:
@@ -94,27 +96,31 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches) -> Find
         body, cut = decoding.whole_entries(body)
         if b"<!ENTITY" in body or len(body) > LARGEST_FOR_FEEDPARSER or not _ITEM_IN_TEXT.search(body):
             raise
-        return _by_feedparser(body, url, now)
-    found = _from_tree(root, url, now, switches, bool(damage), cut)
+        return _by_feedparser(body, url, now, asked)
+    found = _from_tree(root, url, now, switches, (bool(damage), cut), asked)
     tangled = damage == decoding.Damage.MISNESTED
     if tangled or (damage and len(_ITEM_IN_TEXT.findall(body)) > len(found.items)):
-        return _fuller(found, body, url, now, len(found.items) + (not tangled))
+        return _fuller(found, len(found.items) + (not tangled), body, url, now, asked)
     return found
 
 
 _ITEM_IN_TEXT = re.compile(rb"<(?:\w+:)?(?:item|entry)[\s>]", re.IGNORECASE)
 
 
-def _fuller(found: Findings, body: bytes, url: str, now: float, least: int) -> Findings:
+def _fuller(found: Findings, least: int, body: bytes, url: str, now: float, asked: Asked) -> Findings:
     """What feedparser finds in a feed that repair did not make whole, if it is that many items at least."""
     try:
-        other = _by_feedparser(body, url, now)
+        other = _by_feedparser(body, url, now, asked)
     except UnreadableError:
         return found
     return msgspec.structs.replace(found, items=other.items) if len(other.items) >= least else found
 
 
-def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: bool, cut: bool) -> Findings:
+def _from_tree(
+    root: Any, url: str, now: float, switches: HintSwitches, harm: tuple[bool, bool], asked: Asked
+) -> Findings:
+    """What a whole tree holds; `harm` says whether it was repaired, and whether it was cut."""
+    broken, cut = harm
     items: list[tuple[Any, str]] = []
     head: list[Any] = []
     where = _base(root, url)
@@ -142,11 +148,17 @@ def _from_tree(root: Any, url: str, now: float, switches: HintSwitches, broken: 
     return Findings(
         kind="feed",
         title=_title(head),
-        items=told_apart(_item(item, base, now) for item, base in items),
+        items=told_apart(_items(items, now, asked)),
         remark=remark,
         **publisher_hints.of_feed([(_local(child.tag), child) for child in head], switches),
         **hub_links.of_links((child for child in head if _local(child.tag) == "link"), where)._asdict(),
     )
+
+
+def _items(elements: list[tuple[Any, str]], now: float, asked: Asked) -> Iterator[FoundItem]:
+    if not asked:
+        return (_item(element, base, now) for element, base in elements)
+    return (of_element(_item(element, base, now), element, _base(element, base), asked) for element, base in elements)
 
 
 def _base(element: Any, base: str) -> str:
@@ -260,7 +272,7 @@ def _title(head: list[Any]) -> str:
     return ""
 
 
-def _by_feedparser(body: bytes, url: str, now: float) -> Findings:
+def _by_feedparser(body: bytes, url: str, now: float, asked: Asked) -> Findings:
     """What the most forgiving reader makes of it; its own dates are not used, the publisher's words are."""
     slow_work(math.inf)
     import feedparser
@@ -277,15 +289,19 @@ def _by_feedparser(body: bytes, url: str, now: float) -> Findings:
         raise UnreadableError(f"not a readable feed: {type(error).__name__}") from error
     if not entries and not feed.get("version"):
         raise UnreadableError("not a feed: neither RSS nor Atom nor anything like them")
-    items = told_apart(_item_of_feedparser(dict(entry), url, now) for entry in entries)
+    items = told_apart(_item_of_feedparser(dict(entry), url, now, asked) for entry in entries)
     return Findings(kind="feed", title=clean(title, TITLE_CHARACTERS), items=items, remark=BROKEN)
 
 
-def _item_of_feedparser(entry: dict[str, Any], url: str, now: float) -> FoundItem:
+def _item_of_feedparser(entry: dict[str, Any], url: str, now: float, asked: Asked) -> FoundItem:
     """As a plain dictionary: feedparser's own would give `published` for `updated`, with a warning."""
     date = entry.get("published") or entry.get("created") or entry.get("updated")
     title, summary, updated = entry.get("title"), entry.get("summary"), entry.get("updated")
-    return make_item(entry.get("id"), title, _link_of(entry), summary, date, url, now, updated=updated)
+    item = make_item(entry.get("id"), title, _link_of(entry), summary, date, url, now, updated=updated)
+    if not asked:
+        return item
+    full = next((each.get("value") for each in entry.get("content", ())), None) or summary or ""
+    return with_words(item, str(entry.get("author", "")), str(full) if asked.content else "", url)
 
 
 def _link_of(entry: dict[str, Any]) -> str | None:

@@ -20,6 +20,9 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
         published: Unix seconds as the publisher says, never after the fetch; None if it does not say
         modified: when the document it links was last modified, as the publisher says; None if it does not say
         formerly: the key it had by rules that are no longer followed, where that was another; it may be stored by it
+        author: who wrote it; only where asked for, as are the next two
+        content: what it says in full, as it is stored (`reading.content`)
+        matched: numbers of the owner's rules that it matches
     """
 
     key: str
@@ -29,6 +32,9 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     published: float | None = None
     modified: float | None = None
     formerly: str = ""
+    author: str = ""
+    content: bytes = b""
+    matched: tuple[int, ...] = ()
 
 
 class Part(msgspec.Struct, frozen=True):

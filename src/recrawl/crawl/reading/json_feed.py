@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from recrawl.crawl.reading import hub_links
+from recrawl.crawl.reading.content import MOST_READ, paragraphs
 from recrawl.crawl.reading.feeds import MOST_ENTRIES
-from recrawl.crawl.reading.findings import Findings, UnreadableError
+from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
+from recrawl.crawl.reading.in_full import NOTHING, Asked, with_words
 from recrawl.crawl.reading.items import address, make_item, told_apart
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean
 
@@ -17,12 +19,13 @@ LONGEST_NUMBER = 1000
 _VERSION = b"https://jsonfeed.org/version/1"
 
 
-def read_json_feed(body: bytes, url: str, now: float) -> Findings:
+def read_json_feed(body: bytes, url: str, now: float, asked: Asked = NOTHING) -> Findings:
     """What a JSON feed holds.
 
     Parameters
         body: UTF-8
         now: of the fetch, Unix seconds; no item is dated later
+        asked: what is wanted of its items besides
     """
     feed = _decoded(body)
     if not looks_like_feed(feed):
@@ -32,22 +35,32 @@ def read_json_feed(body: bytes, url: str, now: float) -> Findings:
     return Findings(
         kind="feed",
         title=clean(_text(feed.get("title")) or "", TITLE_CHARACTERS),
-        items=told_apart(
-            make_item(
-                _text(entry.get("id")),
-                _text(entry.get("title")),
-                _text(entry.get("url")) or _text(entry.get("external_url")) or address(_text(entry.get("id"))),
-                _text(entry.get("summary")) or _text(entry.get("content_text")) or _text(entry.get("content_html")),
-                _text(entry.get("date_published")) or _text(entry.get("date_modified")),
-                url,
-                now,
-                updated=_text(entry.get("date_modified")),
-            )
-            for entry in entries[:MOST_ENTRIES]
-        ),
+        items=told_apart(_item(entry, url, now, asked) for entry in entries[:MOST_ENTRIES]),
         remark=remark,
         **hub_links.of_json(feed, url)._asdict(),
     )
+
+
+def _item(entry: dict[str, Any], url: str, now: float, asked: Asked) -> FoundItem:
+    item = make_item(
+        _text(entry.get("id")),
+        _text(entry.get("title")),
+        _text(entry.get("url")) or _text(entry.get("external_url")) or address(_text(entry.get("id"))),
+        _text(entry.get("summary")) or _text(entry.get("content_text")) or _text(entry.get("content_html")),
+        _text(entry.get("date_published")) or _text(entry.get("date_modified")),
+        url,
+        now,
+        updated=_text(entry.get("date_modified")),
+    )
+    if not asked:
+        return item
+    several = entry.get("authors")
+    authors = several if isinstance(several, list) and several else [entry.get("author")]
+    author = _text(authors[0].get("name")) if isinstance(authors[0], dict) else None
+    html = ""
+    if asked.content:
+        html = _text(entry.get("content_html")) or paragraphs((_text(entry.get("content_text")) or "")[:MOST_READ])
+    return with_words(item, author or "", html, url)
 
 
 def is_json_feed(body: bytes) -> bool:

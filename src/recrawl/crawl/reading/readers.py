@@ -31,6 +31,7 @@ from recrawl.config import HintSwitches
 from recrawl.crawl.reading import decoding, hub_links, publisher_hints
 from recrawl.crawl.reading.feeds import read_feed
 from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
+from recrawl.crawl.reading.in_full import NOTHING, Asked, judged
 from recrawl.crawl.reading.json_feed import is_json_feed, read_json_feed
 from recrawl.crawl.reading.json_text import read_json
 from recrawl.crawl.reading.page_selection import WhatCounts, is_json_path
@@ -79,6 +80,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         keep_text: bytes of a page's text that are kept
         switches: which of the publisher's hints count
         marked: whether to say, of a page, which parts count
+        asked: what is wanted of the items of a list besides
     """
 
     url: str
@@ -91,6 +93,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     keep_text: int = 200_000
     switches: HintSwitches = HintSwitches()
     marked: bool = False
+    asked: Asked = NOTHING
 
 
 def read(document: Document) -> Findings:
@@ -99,6 +102,8 @@ def read(document: Document) -> Findings:
     shape, start = shape_of(body, document.content_type)
     findings = _read_as(document, shape, body[start:] if start else body)
     findings = hub_links.completed(findings, document.headers, document.url)
+    if document.asked.rules and findings.items:
+        findings = msgspec.structs.replace(findings, items=judged(findings.items, document.asked))
     stay = publisher_hints.of_headers(document.headers, document.now, document.switches)
     if stay is None:
         return findings
@@ -131,9 +136,9 @@ def _read_as(document: Document, shape: Shape, body: bytes) -> Findings:
         return found or read_bytes(document.body, counts, may_be_text=True)
     if kind in ("auto", "feed"):
         if shape == "feed":
-            return read_feed(body, document.url, document.now, document.switches)
+            return read_feed(body, document.url, document.now, document.switches, document.asked)
         if shape == "json feed":
-            return read_json_feed(body, document.url, document.now)
+            return read_json_feed(body, document.url, document.now, document.asked)
     if kind in ("auto", "sitemap"):
         if shape == "sitemap":
             return read_sitemap(body, document.url, document.now, document.switches)
@@ -186,9 +191,15 @@ class Readers:
         """Whether it takes no more than a few hundredths of a second, however it is made."""
         body, size = document.body, len(document.body)
         counts = document.counts
-        if counts.takes_patience or document.marked or size >= self._large or is_pdf(body):
+        if (
+            counts.takes_patience
+            or document.asked.takes_patience
+            or document.marked
+            or size >= self._large
+            or is_pdf(body)
+        ):
             return False
-        if size * SLOW_COUNT >= self._large and not _is_list(document):
+        if size * SLOW_COUNT >= self._large and (document.asked or not _is_list(document)):
             return False
         return body.count(b"<") + body.count(b"{") < MOST_ELEMENTS
 
@@ -222,6 +233,7 @@ class Readers:
             counts = document.counts
             what = "ignored" if counts.ignore_text else "kept" if counts.keep_text else ""
             patterns = f", perhaps for what is {what} by a pattern" if what else ""
+            patterns = ", perhaps for the pattern of a rule" if document.asked.takes_patience else patterns
             raise UnreadableError(f"reading it took more than {limit_s:.3g} s{patterns}") from None
         except (OSError, EOFError, ValueError) as error:
             raise UnreadableError("reading it took more memory than allowed, or broke the reader") from error

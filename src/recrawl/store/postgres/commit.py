@@ -36,6 +36,12 @@ _REPLACE_RESTLESS, _REPLACE_NUMBERS = (
     "ON CONFLICT (source) DO UPDATE SET record = excluded.record"
     for table in ("restless", "numbers")
 )
+_INSERT_CONTENTS = """
+INSERT INTO contents SELECT items.id, said.author, said.record
+FROM unnest($1::bigint[], $2::bigint[], $3::varchar[], $4::bytea[]) AS said (source, key, author, record)
+JOIN items ON items.source = said.source AND items.key = said.key ON CONFLICT (item) DO NOTHING
+"""
+_BLOCK = "INSERT INTO dropped (source, key) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING"
 _INSERT_PRICES = f"INSERT INTO prices ({_PRICE.names}) {_PRICE.given}"
 _INSERT_ITEMS = (
     f"INSERT INTO items ({_ITEM.names}) "
@@ -163,6 +169,7 @@ def _write(connection: PostgresConnection, part: Part) -> None:
         connection.run(_REPLACE_RESTLESS, [*learned], [*learned.values()])
     if watched := {s.crawl.source: s.numbers for s in updates if s.numbers is not None}:
         connection.run(_REPLACE_NUMBERS, [*watched], [*watched.values()])
+    _write_reading(connection, updates)
     _write_catalogue(connection, [s for s in updates if s.source or s.children], number)
     if children := [child for s in updates for child in s.children]:
         _take_in(connection, Finds(children, batch.discovery))
@@ -219,6 +226,15 @@ def _write_items(connection: PostgresConnection, items: Sequence[Item]) -> None:
     if items:
         words = [vector(item.title, item.summary) for item in items]
         connection.run(_INSERT_ITEMS, *_ITEM.arrays(items, words))
+
+
+def _write_reading(connection: PostgresConnection, updates: Sequence[VisitUpdate]) -> None:
+    """What items say in full, and those that are not wanted."""
+    said = [(s.crawl.source, key, each.author, each.record) for s in updates for key, each in s.contents.items()]
+    if said:
+        connection.run(_INSERT_CONTENTS, *columns_of(said, 4))
+    if blocked := [(s.crawl.source, key) for s in updates for key in s.blocked]:
+        connection.run(_BLOCK, *columns_of(blocked, 2))
 
 
 def _write_catalogue(connection: PostgresConnection, updates: Sequence[VisitUpdate], number: int) -> None:

@@ -21,6 +21,7 @@ _ORDERS = {
     "tags": "tag, source",
     "removed": "source",
     "progress": "source",
+    "contents": "item",
     "dropped": "source, key",
     "restless": "source",
     "numbers": "source",

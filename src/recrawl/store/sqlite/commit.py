@@ -21,6 +21,8 @@ _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
 _VERSION = insertion("versions", Version, without="id")
 _RESTLESS = "INSERT OR REPLACE INTO restless (source, record) VALUES (?, ?)"
 _NUMBER = "INSERT OR REPLACE INTO numbers (source, record) VALUES (?, ?)"
+_CONTENT = "INSERT OR IGNORE INTO contents SELECT id, ?, ? FROM items WHERE source = ? AND key = ?"
+_BLOCK = "INSERT OR IGNORE INTO dropped (source, key) VALUES (?, ?)"
 _EVENT = insertion("events", Event, without="seq")
 _HOLD = insertion("holds", Hold, how="INSERT OR REPLACE")
 _ROBOTS = insertion("robots", Robots, how="INSERT OR REPLACE")
@@ -99,6 +101,7 @@ def _write(connection: sqlite3.Connection, batch: Batch) -> None:
     connection.executemany(_VERSION, [_version_row(s.version) for s in updates if s.version])
     connection.executemany(_RESTLESS, [(s.crawl.source, s.restless) for s in updates if s.restless is not None])
     connection.executemany(_NUMBER, [(s.crawl.source, s.numbers) for s in updates if s.numbers is not None])
+    _write_reading(connection, updates)
     _write_catalogue(connection, updates, batch.discovery)
     insert(connection, _EVENT, [_event_row(event) for s in updates for event in s.events])
     connection.executemany(_HOLD, map(_hold_row, batch.holds))
@@ -154,6 +157,18 @@ def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]])
     connection.execute(
         "INSERT INTO items_text (rowid, title, summary) SELECT id, title, summary FROM items WHERE id > ?", (last,)
     )
+
+
+def _write_reading(connection: sqlite3.Connection, updates: list[VisitUpdate]) -> None:
+    """What items say in full, and those that are not wanted."""
+    said = [
+        (each.author, each.record, s.crawl.source, key)
+        for s in updates
+        if s.contents
+        for key, each in s.contents.items()
+    ]
+    connection.executemany(_CONTENT, said)
+    connection.executemany(_BLOCK, [(s.crawl.source, key) for s in updates for key in s.blocked])
 
 
 def _write_catalogue(connection: sqlite3.Connection, updates: list[VisitUpdate], bounds: Discovery) -> None:

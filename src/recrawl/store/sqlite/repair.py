@@ -34,6 +34,7 @@ _TABLES = (
     "versions",
     "restless",
     "numbers",
+    "contents",
     "events",
     "prices",
     "removed",

@@ -94,6 +94,7 @@ class SourceTerms(Record):
     notify: bool | None = None
     notify_to: Several | None = None
     follow: bool | None = None
+    content: bool | None = None
     index_delay: Wait | None = None
     index_batch: Wait | None = None
 
