@@ -35,6 +35,7 @@ COMMANDS = {
     "items": ("recrawl.cli.items", "List items and changes of pages."),
     "search": ("recrawl.cli.search", "Search items and changes of pages."),
     "changes": ("recrawl.cli.changes", "Show what changed on pages."),
+    "rules": ("recrawl.cli.rules", "Keep, block, tag or star items by what they say."),
     "whatif": ("recrawl.cli.whatif", "Compare budgets: what each would bring."),
     "vacuum": ("recrawl.cli.vacuum", "Delete what retention no longer keeps, and free the space."),
     "store": ("recrawl.cli.store", "Move a store from one place to another."),

@@ -26,9 +26,10 @@ MOST_DEPTH = 200
 """Elements within each other; more are no text."""
 _TAGS = frozenset((
     "a", "abbr", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
-    "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins",
-    "kbd", "li", "mark", "ol", "p", "pre", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
-    "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "tt", "u", "ul", "var", "wbr",
+    "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i",
+    "img", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "rp", "rt", "ruby", "s", "samp", "small", "span",
+    "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "tt",
+    "u", "ul", "var", "wbr",
 ))  # fmt: skip
 _SWALLOWED = frozenset(("script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "math", "form",
                         "textarea", "select", "title", "head", "noembed", "noframes", "xmp", "plaintext"))  # fmt: skip
@@ -51,7 +52,7 @@ def sanitised(html: str, base: str) -> str:
     """
     import nh3
 
-    given = _shallow(html[:MOST_READ])
+    given = _shallow(html[:MOST_READ].encode("utf-8", "replace").decode())  # half a surrogate pair is no text
 
     def address(tag: str, name: str, value: str) -> str | None:
         return urls.link(base, value) if name in _ADDRESSES else value[:500]
@@ -66,7 +67,7 @@ def sanitised(html: str, base: str) -> str:
             attribute_filter=address,
             url_schemes={"http", "https"},
             link_rel="noopener noreferrer nofollow",
-            set_tag_attribute_values={"img": {"loading": "lazy", "referrerpolicy": "no-referrer"}},
+            set_tag_attribute_values={"img": {"referrerpolicy": "no-referrer"}},
         )
         clean = _PICTURE_WITHOUT_ADDRESS.sub("", _PIXEL.sub("", clean)).strip()
         size = len(clean.encode("utf-8", "replace"))
