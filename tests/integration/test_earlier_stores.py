@@ -86,7 +86,9 @@ def test_catalogue_holds_and_progress_are_all_there(kept: Kept) -> None:
     assert progress[lines[HELD].id].held_until > kept.now
     assert all(progress[line.id].belief for url, line in lines.items() if kept.sources[url]["visits"])
     assert len(crawls) > 50
-    assert bool(clicks) == (kept.path.name in ("layout2.db", "layout3.db", "layout3-before-readers.db"))
+    assert bool(clicks) == (
+        kept.path.name in ("layout2.db", "layout3.db", "layout3-before-readers.db", "layout3-before-contents.db")
+    )
 
 
 def test_a_scheduler_goes_on_with_what_it_knew(kept: Kept) -> None:

@@ -23,6 +23,7 @@ from recrawl.store.postgres.search_words import vector
 from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version, VisitUpdate
 from recrawl.store.rows import fitting, names
 from recrawl.store.sql import READ_NOTE, SqlCrawlLog, write_note
+from recrawl.store.sql_marks import put
 
 _CRAWL, _VERSION, _PRICE = Table(Crawl), Table(Version, without="id"), Table(Price)
 _ITEM = Table(Item, without="id", more={"words": "varchar"})
@@ -229,10 +230,11 @@ def _write_items(connection: PostgresConnection, items: Sequence[Item]) -> None:
 
 
 def _write_reading(connection: PostgresConnection, updates: Sequence[VisitUpdate]) -> None:
-    """What items say in full, and those that are not wanted."""
+    """What items say in full, what rules put on them, and those that are not wanted."""
     said = [(s.crawl.source, key, each.author, each.record) for s in updates for key, each in s.contents.items()]
     if said:
         connection.run(_INSERT_CONTENTS, *columns_of(said, 4))
+    put(connection, [(s.crawl.source, s.crawl.at, mark) for s in updates for mark in s.marks])
     if blocked := [(s.crawl.source, key) for s in updates for key in s.blocked]:
         connection.run(_BLOCK, *columns_of(blocked, 2))
 

@@ -10,6 +10,7 @@ from recrawl.store.discovery import COUNT, NOTE, Finds
 from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version, VisitUpdate
 from recrawl.store.rows import columns, crawl_of, mended, names
 from recrawl.store.sql import READ_NOTE, SqlCrawlLog, write_note
+from recrawl.store.sql_marks import put
 from recrawl.store.sqlite.catalogue import add, next_revision
 from recrawl.store.sqlite.database import numbers
 from recrawl.store.sqlite.push import take_away
@@ -160,7 +161,7 @@ def _write_items(connection: sqlite3.Connection, rows: list[tuple[object, ...]])
 
 
 def _write_reading(connection: sqlite3.Connection, updates: list[VisitUpdate]) -> None:
-    """What items say in full, and those that are not wanted."""
+    """What items say in full, what rules put on them, and those that are not wanted."""
     said = [
         (each.author, each.record, s.crawl.source, key)
         for s in updates
@@ -168,6 +169,7 @@ def _write_reading(connection: sqlite3.Connection, updates: list[VisitUpdate]) -
         for key, each in s.contents.items()
     ]
     connection.executemany(_CONTENT, said)
+    put(SqliteStatements(connection), [(s.crawl.source, s.crawl.at, mark) for s in updates for mark in s.marks])
     connection.executemany(_BLOCK, [(s.crawl.source, key) for s in updates for key in s.blocked])
 
 
