@@ -36,7 +36,7 @@ $(RUNNABLE): pyproject.toml constraints.txt
 
 $(INSTALLED): $(RUNNABLE)
 	@echo "installing what the tests need (once)"
-	@$(PIP) --editable '.[lab,deep,web,postgres,scrapy,cluster,mcp,notify]' --group dev
+	@$(PIP) --editable '.[lab,deep,web,postgres,scrapy,cluster,mcp,notify,yaml]' --group dev
 	@sh scripts/system-packages.sh chromium:chromium postgres:postgresql
 	@touch $@
 

@@ -22,7 +22,7 @@ from recrawl.logs import guard
 COMMANDS = {
     "demo": ("recrawl.cli.demo", "See it crawl, learn and compare, on a web of its own."),
     "add": ("recrawl.cli.add", "Add sources: feeds, sitemaps, pages."),
-    "import": ("recrawl.cli.import_", "Add a whole list: OPML, text or CSV."),
+    "import": ("recrawl.cli.import_", "Add a whole list: OPML, text, CSV, changedetection.io, urlwatch."),
     "export": ("recrawl.cli.export", "Write the catalogue as OPML, CSV or text."),
     "preview": ("recrawl.cli.preview", "Show what recrawl reads at an address, and what counts."),
     "sources": ("recrawl.cli.sources", "List the catalogue."),

@@ -12,31 +12,44 @@ from recrawl.cli.options import described, opened_store, settings, source_option
 
 if TYPE_CHECKING:
     from recrawl.cli.adding import Taken
-    from recrawl.crawl.catalogue.source_lists import ListedSource
+    from recrawl.crawl.catalogue.source_lists import Listing
 
 LARGEST = 256 * 2**20
 NAMED = 10
 """Sources that are there already are named up to this many."""
 
 
-@click.command(name="import", short_help="Add a whole list: OPML, text or CSV.")
+@click.command(name="import", short_help="Add a whole list: OPML, text, CSV, changedetection.io, urlwatch.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @source_options
 @click.option("--update", is_flag=True, help="Also change existing sources to what the list says.")
+@click.option("--notifications", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the notification addresses of changedetection.io into this new file.")  # fmt: skip
 @store_options
-def command(file: Path, update: bool, **given: Any) -> int:
-    """Add the sources in FILE (- for standard input): OPML with its folders as tags, addresses line by line, or CSV.
+def command(file: Path, update: bool, notifications: Path | None, **given: Any) -> int:
+    """Add the sources in FILE (- for standard input): OPML with its folders as tags, addresses line by line, CSV, a
+    backup of changedetection.io, or urls.yaml of urlwatch.
 
     The options are for all of them, unless the list says otherwise. If some lines are wrong, the good ones are added,
-    the others are listed, and the exit status is 2.
+    the others are listed, and the exit status is 2. What another watcher says and recrawl cannot do is listed.
     """
     from recrawl.cli.adding import complain, take_in
 
     fields = described(given)
-    entries = _entries(_content(file), str(file))
+    found = _listing(_content(file), str(file))
+    if found.watcher:
+        from recrawl.cli.importing import told_whom
+
+        found = told_whom(found, notifications)
+    elif notifications is not None:
+        raise click.UsageError("--notifications is for backups of changedetection.io: this list has no such addresses")
     with opened_store(settings(), create=True) as store:
-        taken = take_in(store, entries, fields, update, most=NAMED)
+        taken = take_in(store, found.entries, fields, update, most=NAMED)
     _report(taken, update)
+    if found.watcher:
+        from recrawl.cli.importing import report
+
+        report(found)
     return complain(taken, numbered=True)
 
 
@@ -54,13 +67,13 @@ def _content(file: Path) -> bytes:
     return data
 
 
-def _entries(data: bytes, name: str) -> list[ListedSource]:
+def _listing(data: bytes, name: str) -> Listing:
     from recrawl.crawl.catalogue.source_lists import read_list
 
     found = read_list(data, name="the list" if name == "-" else name)
     if found.damaged:
         click.echo("recrawl: the list is damaged; what could be read of it was read", err=True)
-    return found.entries
+    return found
 
 
 def _report(taken: Taken, update: bool) -> None:

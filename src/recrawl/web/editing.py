@@ -105,6 +105,8 @@ def take_list(context: Context, body: bytes) -> Imported:
         except ParameterError as error:
             result.refused.append(f"line {entry.line}: {error}")
             continue
+        if entry.left:
+            result.refused.append(f"line {entry.line}: not carried over: {'; '.join(entry.left)}")
         fresh.setdefault(address, source)
     added = _taken(context, list(fresh.values()))
     result.added = sum(each.new for each in added)

@@ -1,4 +1,5 @@
-"""Lists of sources as people have them: OPML (read by `opml`), plain text and CSV, told apart by their beginning.
+"""Lists of sources as people have them: OPML (read by `opml`), plain text and CSV, told apart by their beginning, and
+those of other programs that watch pages (`changedetection`, `urlwatch`).
 
 Text: an address a line, a title after white space if there is one; empty lines and lines that begin with # are left
 out. CSV: a heading row that has `url`, and any of the columns below, and options of sources, several lines in one cell
@@ -23,11 +24,11 @@ from recrawl.errors import ParameterError
 if TYPE_CHECKING:
     from recrawl.store.records import Source
 
-Format = Literal["opml", "csv", "text"]
+Format = Literal["opml", "csv", "text", "changedetection", "urlwatch"]
 COLUMNS = ("url", "title", "kind", "importance", "half_life", "max_age", "cost", "tags", "select", "state")
 _ALIASES = {"xmlurl": "url", "feed": "url", "link": "url", "address": "url", "name": "title", "text": "title",
             "tag": "tags", "folder": "tags", "category": "tags", "header": "headers"}  # fmt: skip
-KINDS = "OPML, CSV with a heading `url`, or text with an address a line"
+KINDS = "OPML, CSV with a heading `url`, text with an address a line, or a list of changedetection.io or urlwatch"
 # The second is what is left of the first where it was taken for text.
 _PACKED = {b"\x1f\x8b": "gzip", b"\x1f\xef\xbf\xbd": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -40,11 +41,16 @@ _SAMPLE, _NO_TEXT = 65536, 0.1
 
 @dataclass(frozen=True)
 class ListedSource:
-    """One line of a list: where it stood, the address as written, and fields of a `Source` as written."""
+    """One line of a list: where it stood, the address as written, and fields of a `Source` as written.
+
+    Of another watcher's, also what could not be carried over, in words, and whom it notified, which may be secret.
+    """
 
     line: int
     url: str
     fields: dict[str, Any] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    notify_urls: tuple[str, ...] = ()
 
 
 def decoded(data: bytes) -> str:
@@ -67,6 +73,10 @@ def format_of(data: bytes) -> Format:
     start = data[:4096].decode("utf-16" if data[:2] in _UTF_16 else "utf-8-sig", "replace").lstrip()
     if start.startswith("<"):
         return "opml"
+    if start.startswith("{"):
+        return "changedetection"
+    if _is_urlwatch(start):
+        return "urlwatch"
     heading = next((line for line in start.splitlines() if line.strip()), "")
     return "csv" if "url" in _names(heading, _delimiter(heading)) and "://" not in heading else "text"
 
@@ -81,23 +91,66 @@ class NoListError(ParameterError):
 
 @dataclass(frozen=True)
 class Listing:
-    """What is in a list; of an OPML list, whether it is damaged, and whether its end is missing."""
+    """What is in a list; of an OPML list, whether it is damaged, and whether its end is missing.
+
+    Of another watcher's, whom it notified of all pages that name nobody, and which watcher that is.
+    """
 
     entries: list[ListedSource]
     damaged: bool = False
     cut: bool = False
+    notify_urls: tuple[str, ...] = ()
+    watcher: str = ""
 
 
 def read_list(data: bytes, most: int | None = None, name: str = "the list") -> Listing:
     """The entries of a list of any kind, at most so many; ParameterError, with its name, for what is none."""
     packed = next((name for start, name in _PACKED.items() if data.startswith(start)), "")
+    if packed == "zip" and data.startswith(b"PK\x03\x04"):
+        return _zipped(data, name)
     if packed:
         raise ParameterError("the list", KINDS, f"a file packed with {packed}: unpack it first")
     form = format_of(data)
-    found = _subscriptions(data) if form == "opml" else Listing(_READERS[form](_text(data, name), most))
+    if form == "opml":
+        found = _subscriptions(data)
+    elif form in _WATCHERS:
+        found = _WATCHERS[form](data, name)
+    else:
+        found = Listing(_READERS[form](_text(data, name), most))
     if not found.entries and not found.cut:
         raise ParameterError("the list", KINDS, "one without any address" if data.strip() else "an empty file")
     return found
+
+
+def _is_urlwatch(start: str) -> bool:
+    from recrawl.crawl.catalogue.urlwatch import is_urlwatch
+
+    return is_urlwatch(start)
+
+
+def _zipped(data: bytes, name: str) -> Listing:
+    from recrawl.crawl.catalogue.changedetection import read_zip
+
+    return read_zip(data, name)
+
+
+def _unzipped(data: bytes, name: str) -> Listing:
+    from recrawl.crawl.catalogue.changedetection import read_json
+
+    return read_json(data.removeprefix(b"\xef\xbb\xbf"), name)
+
+
+def _jobs(data: bytes, name: str) -> Listing:
+    from recrawl.crawl.catalogue.urlwatch import read_urlwatch
+
+    return Listing(read_urlwatch(_text(data, name), name), watcher="urlwatch")
+
+
+_WATCHERS: dict[Format, Callable[[bytes, str], Listing]] = {
+    "changedetection": _unzipped,
+    "urlwatch": _jobs,
+}
+"""Lists of other programs that watch pages."""
 
 
 def _text(data: bytes, name: str) -> str:
