@@ -99,7 +99,7 @@ ablation: $(INSTALLED)
 	$(BIN)/python -m benchmarks.ablation
 
 pictures: $(INSTALLED)
-	$(BIN)/python -m pytest -p no:xdist tests/web/test_browser.py -k picture
+	$(BIN)/python -m pytest -p no:xdist --pictures tests/web/test_browser.py -k picture
 	cp out/screenshots/readme.png docs/images/web.png
 
 papers: $(INSTALLED)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from recrawl import compiled_code
-
-ROOT = Path(__file__).resolve().parents[1]
-
 
 # Processes that a test gives another home take what others have compiled.
 if (_kept := compiled_code.place()) is not None:
@@ -26,11 +23,18 @@ FIRST = ("integration", "web", "faults", "papers")
 """Folders whose files take long: begun last, one of them would keep one worker busy and leave the others idle."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    def place(item: pytest.Item) -> int:
-        return next((k for k, name in enumerate(FIRST) if item.path.is_relative_to(ROOT / "tests" / name)), len(FIRST))
+# What is imported and collected stays until the end: looking through it for rubbish again and again found none.
+gc.disable()
 
-    items.sort(key=place)
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {f"tests/{name}/": place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: next((places[each] for each in places if item.nodeid.startswith(each)), len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 # Settings of whoever runs the tests are not the tests'.

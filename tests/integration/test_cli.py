@@ -157,21 +157,14 @@ def test_interrupting_leaves_a_message_and_no_traceback(tmp_path):
     assert "Traceback" not in complaint
 
 
-def test_in_a_terminal_progress_is_a_bar(tmp_path):
-    ours, theirs = pty.openpty()
-    command = [*PROGRAM, "reproduce", "tcns2018", "--quick", "--out", str(tmp_path)]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as running:
-        os.close(theirs)
-        drawn = b""
-        try:
-            while chunk := os.read(ours, 4096):
-                drawn += chunk
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    assert running.returncode == 0
-    assert "━" in drawn.decode(errors="replace")
+def test_in_a_terminal_progress_is_a_bar_and_goes_with_an_interruption(tmp_path):
+    with closing(Terminal(tmp_path, "reproduce", "tcns2018", "--quick", "--out", tmp_path)) as terminal:
+        until(lambda: "━" in terminal.drawn(), LOADED_S)
+        terminal.process.send_signal(signal.SIGINT)
+        until(lambda: terminal.drawn() and terminal.process.poll() is not None, LOADED_S)
+        assert terminal.process.returncode == 130
+        drawn = terminal.drawn()
+    assert 0 <= drawn.rfind(HIDE_CURSOR) < drawn.rfind(SHOW_CURSOR)
 
 
 def test_one_round_of_an_empty_catalogue_ends_with_how_to_fill_it(tmp_path):

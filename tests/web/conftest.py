@@ -15,6 +15,7 @@ from recrawl.store.sqlite import SqliteStore
 from recrawl.web.server import bound, serve
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 PATIENCE_S = 120.0
 """Far more than anything here takes: only what never happens is waited for so long."""
 
@@ -111,7 +112,8 @@ def browser() -> Iterator[Any]:
 class Watched:
     """A tab that is looked at: what it complains of, and whom it asks."""
 
-    def __init__(self, browser: Any, width: int, scheme: str) -> None:
+    def __init__(self, browser: Any, width: int, scheme: str, pictures: bool) -> None:
+        self._pictures = pictures
         self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         self.context.set_default_timeout(PATIENCE_S * 1000)
         self.page = self.context.new_page()
@@ -126,18 +128,23 @@ class Watched:
         """How many pixels the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
+    def picture(self, name: str, **options: Any) -> None:
+        """Take one for people to look at, where `--pictures` asks for them: no test does."""
+        if self._pictures:
+            self.page.screenshot(path=SHOTS / f"{name}.png", **(options or {"full_page": True}))
+
     def strangers(self, address: str) -> list[str]:
         """Requests to anybody but the server."""
         return [url for url in self.requests if not url.startswith((address, "data:", "about:", "blob:"))]
 
 
 @pytest.fixture
-def tab(browser: Any) -> Iterator[Callable[..., Watched]]:
+def tab(browser: Any, pytestconfig: pytest.Config) -> Iterator[Callable[..., Watched]]:
     """Opens tabs; a complaint of any of them fails the test."""
     opened: list[Watched] = []
 
     def open_tab(width: int = 1280, scheme: str = "light") -> Watched:
-        opened.append(Watched(browser, width, scheme))
+        opened.append(Watched(browser, width, scheme, pytestconfig.getoption("--pictures")))
         return opened[-1]
 
     yield open_tab

@@ -33,7 +33,6 @@ from recrawl.web.safety.hosts import HostList
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()
-SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 WORDY = "A title that goes on and on, as some do, because whoever wrote it wanted to say everything at once; " * 3
 ERROR = (
@@ -159,14 +158,12 @@ def test_nothing_is_cut_off_on_top_of_each_other_or_too_pale(
     pages: dict[str, str], tab: Callable[..., Any], width: int, scheme: str
 ) -> None:
     watched = tab(width, scheme)
-    SHOTS.mkdir(parents=True, exist_ok=True)
     complaints = []
     for name, address in pages.items():
         watched.page.goto(address)
         watched.page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
         complaints += [f"{name}: {found}" for found in watched.page.evaluate(MEASURE)]
-        shot = "boxes-" + re.sub(r"\W+", "-", name) + f"-{width}-{scheme}.png"
-        watched.page.screenshot(path=SHOTS / shot, full_page=True)
+        watched.picture("boxes-" + re.sub(r"\W+", "-", name) + f"-{width}-{scheme}")
     watched.complaints.clear()  # the browser remarks on the status of pages that say what is wrong
     assert not complaints, "\n".join(complaints)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +33,6 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 Show = Callable[[FastAPI], str]
 Tab = Callable[..., Any]
 PAGES = ("/", "/sources", "/sources/1", "/sources/11", "/items", "/items?q=library", "/whatif", "/fleet", "/api")
-SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 
 
 @pytest.fixture
@@ -49,12 +47,11 @@ def full(store: SqliteStore, show: Show) -> str:
 @pytest.mark.parametrize("width", [360, 1280])
 def test_every_page_fits_and_asks_nobody_else(full: str, tab: Tab, width: int, scheme: str) -> None:
     watched = tab(width, scheme)
-    SHOTS.mkdir(parents=True, exist_ok=True)
     for path in PAGES:
         watched.page.goto(full + path)
         assert watched.overflow() <= 0, path
         name = re.sub(r"\W+", "-", path).strip("-") or "overview"
-        watched.page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png", full_page=True)
+        watched.picture(f"{name}-{scheme}-{width}")
     assert watched.strangers(full) == []
 
 
@@ -64,8 +61,7 @@ def test_the_picture_of_the_readme_is_drawn(store: SqliteStore, show: Show, tab:
     watched = tab(1200)
     watched.page.goto(show(make_app(store, Config(), ManualClock(NOW))))
     assert watched.page.get_by_role("heading", name="Found last").is_visible()
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    watched.page.screenshot(path=SHOTS / "readme.png", clip={"x": 0, "y": 0, "width": 1200, "height": 860})
+    watched.picture("readme", clip={"x": 0, "y": 0, "width": 1200, "height": 860})
     store.release()
 
 
@@ -283,8 +279,7 @@ def test_the_fleet_is_shown_as_it_goes(store: SqliteStore, show: Show, tab: Tab,
 
 def _taken(watched: Any, name: str) -> None:
     """A picture of a page that fits its window, whatever its tables do."""
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    watched.page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+    watched.picture(f"{name}")
     assert watched.overflow() <= 0, name
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,6 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 Show = Callable[[FastAPI], str]
 Tab = Callable[..., Any]
-SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 OLD = """Oak chair with four legs
 It costs 129.00 euros, delivery within three days, and can be sent back within a month.
 Delivery to islands is not possible at the moment
@@ -63,13 +61,12 @@ def test_changes_are_read_inline_and_side_by_side(address: str, tab: Tab, width:
     watched = tab(width, scheme)
     page = watched.page
     page.goto(address)
-    SHOTS.mkdir(parents=True, exist_ok=True)
     first = page.locator(".version").first
     gone, come = (first.locator(f".inline {tag}").all_inner_texts() for tag in ("del", "ins"))
     assert gone[:3] == ["129.00", "three", "Delivery to islands is not possible at the moment"]
     assert come[:4] == ["119.00", "five", ", green", "A matching stool is new in our shop"]
     assert watched.overflow() <= 0
-    page.screenshot(path=SHOTS / f"change-inline-{scheme}-{width}.png", full_page=True)
+    watched.picture(f"change-inline-{scheme}-{width}")
     page.get_by_label("Side by side").check()
     assert watched.overflow() <= 0
     assert first.locator(".inline:visible").count() == 0
@@ -79,7 +76,7 @@ def test_changes_are_read_inline_and_side_by_side(address: str, tab: Tab, width:
     assert "119.00 euros, delivery within five days" in new.inner_text()
     beside = new.bounding_box()["y"] < old.bounding_box()["y"] + 1
     assert beside == (width > 640)
-    page.screenshot(path=SHOTS / f"change-sides-{scheme}-{width}.png", full_page=True)
+    watched.picture(f"change-sides-{scheme}-{width}")
     page.get_by_label("Inline").check()
     assert first.locator(".sides:visible").count() == 0
 

@@ -21,7 +21,6 @@ from servers import serving
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()
-SHOTS = Path(__file__).parents[2] / "out" / "screenshots"
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 PAGE = f"""<!doctype html><html><head><title>Terms {LONG}</title></head><body><nav><p>Home<p>About<p>{LONG}</nav>
 <h1>Terms</h1><p class=ad>Buy {LONG}</p><p>Read 3 minutes ago</p><p>{"Many words. " * 60}</p></body></html>"""
@@ -65,8 +64,7 @@ def test_a_preview_is_shown_and_what_was_tried_is_kept(
     assert page.get_by_text("3 lines left out: <nav>").is_visible()
     page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
     assert page.evaluate(MEASURE) == []
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SHOTS / f"preview-{width}-{scheme}.png", full_page=True)
+    watched.picture(f"preview-{width}-{scheme}")
     page.get_by_role("button", name="Keep these for the source").click()
     page.get_by_role("heading", name="Its terms").wait_for()
     (source,) = store.sources()

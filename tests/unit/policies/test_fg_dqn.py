@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
-
-pytest.importorskip("torch", reason="the extra `deep` is not installed")
 
 import recrawl
 from recrawl import Visits, policies
@@ -13,6 +13,7 @@ from recrawl.errors import ParameterError
 from recrawl.policies.fg_dqn import FgDqn
 from recrawl.policies.thompson_then_dqn import ThompsonThenDqn
 
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="the extra `deep` is not installed")
 ONE_PAGE = recrawl.GroupedPages([1] * 4, [0.6, 0.08, 0.01, 0.3], [5, 0.2, 1, 0.5])
 SMALL = {"hidden": (64, 8), "batch": 8}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the extra `deep` is not installed")
+from recrawl.policies.q_network import QNetwork
 
-from recrawl.policies.q_network import QNetwork  # noqa: E402
-
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="the extra `deep` is not installed")
 ARMS, BATCH, DISCOUNT = 3, 5, 0.9
 
 
@@ -39,6 +40,8 @@ def batch_of(chosen: int) -> tuple[np.ndarray, ...]:
 
 
 def network() -> QNetwork:
+    import torch  # not while tests are collected: it takes seconds, in every worker
+
     return QNetwork.random(torch, (2 * ARMS, 16, 4, ARMS), np.random.default_rng(1))
 
 
@@ -89,11 +92,15 @@ def test_noise_is_taken_off_every_weight() -> None:
 
 
 def test_training_leaves_the_number_of_threads_alone() -> None:
+    import torch
+
     before = torch.get_num_threads()
     network().descend(*batch_of(1), discount=DISCOUNT, step=0.1)
     assert torch.get_num_threads() == before
 
 
 def test_the_published_network_has_its_published_size() -> None:
+    import torch
+
     made = QNetwork.random(torch, (8, 4000, 8, 4), np.random.default_rng(0))
     assert len(made) == 8 * 4000 + 4000 + 4000 * 8 + 8 + 8 * 4 + 4
