@@ -51,7 +51,7 @@ test: $(INSTALLED)
 	@mkdir -p out; $(MAKE) --no-print-directory check >out/checks.txt 2>&1 & checking=$$!; \
 	trap 'kill $$checking' INT TERM; \
 	$(BIN)/python -c '$(COMPILE)'; \
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 3; tested=$$?; \
+	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 3; tested=$$?; \
 	wait $$checking; checked=$$?; \
 	echo; echo "== lint, types and layers"; cat out/checks.txt; \
 	test $$checked -eq 0 || echo "lint, types or layers: failed, see above"; \

@@ -78,6 +78,7 @@ def test_expected_rewards_have_the_mean_of_the_rewards() -> None:
     assert found.expected.std() < found.rewards.std()
 
 
+@pytest.mark.usefixtures("one_process")
 def test_a_short_reproduction_writes_every_number_and_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra `deep` is not installed")
     pytest.importorskip("matplotlib", reason="the extra `lab` is not installed")

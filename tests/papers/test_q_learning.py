@@ -52,6 +52,7 @@ def test_expected_rewards_on_groups_have_the_mean_of_the_rewards() -> None:
     assert np.std(audited.expected) < found.rewards.std()
 
 
+@pytest.mark.usefixtures("one_process")
 def test_a_short_comparison_writes_every_number_and_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="the extra `lab` is not installed")
     monkeypatch.setattr(q_learning, "QUICK", q_learning.Length(runs=2, slots=150, many_slots=150, index_slots=200))

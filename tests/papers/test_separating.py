@@ -53,6 +53,7 @@ def test_unknown_parameters_cost_less_than_one_percent_at_fifty_crawls_a_slot() 
     assert share("ours", 50, slots=20_000) >= 99
 
 
+@pytest.mark.usefixtures("one_process")
 def test_a_short_comparison_writes_every_number_and_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="the extra `lab` is not installed")
     monkeypatch.setattr(separating, "QUICK", TINY)
