@@ -18,9 +18,14 @@ SOURCES = Sources.ephemeral(
 TARGETS = len(SOURCES)
 
 
+SMALL = {"hidden": (64, 8), "batch": 8}
+"""Of networks: what they promise does not depend on their size, and one as published takes most of a test's time."""
+DEEP = ("fg_dqn", "thompson_then_dqn")
+
+
 def made(name: str, **options: object) -> policies.Policy:
     try:
-        return policies.make(name, **options)
+        return policies.make(name, **(SMALL if name in DEEP else {}), **options)
     except MissingExtraError as missing:
         pytest.skip(str(missing))
 

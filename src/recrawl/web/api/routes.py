@@ -43,7 +43,8 @@ _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Proble
 TROUBLE: dict[int | str, dict[str, Any]] = {
     status: {"description": responses[status], "content": _PROBLEM}
     for status in (400, 401, 403, 404, 411, 413, 414, 415, 421, 429, 431, 503)
-} | {422: {"model": models.Problem}}
+}
+TROUBLE[422] = {"model": models.Problem}
 
 
 def router(context: Context, hub: Hub, searches: Searches) -> APIRouter:
