@@ -2,7 +2,8 @@
 
 It has to be kept somewhere: numba refuses to load a function that it could not keep. That is where `NUMBA_CACHE_DIR`
 says, or in the user's cache, or beside the program. Where none of these can be written to, as in a container with a
-read-only disk, a folder of this process takes it, and goes with it.
+read-only disk, a folder of this process takes it, and goes with it. What was compiled into a folder that
+`NUMBA_CACHE_DIR` names and that can only be read, as when an image was built, is used from there.
 
 Whoever can write there runs code as us, for numba unpickles what it finds. So a folder that nobody named is taken only
 if it is ours and nobody else may write to it, and from then on nobody else may look into it.
@@ -78,10 +79,20 @@ def find_a_place() -> None:
         folder = tempfile.mkdtemp(prefix=PASSING)
     except OSError:  # numba will say what is wrong
         return
+    if given := os.environ.get(VARIABLE):
+        _lend(Path(given), Path(folder))
     os.environ[VARIABLE] = folder
     if sys.modules.get("numba"):  # which has read its settings
         sys.modules["numba"].config.CACHE_DIR = folder
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _lend(kept: Path, folder: Path) -> None:
+    """Show what is kept in one folder in another too, where numba may put more beside it."""
+    with suppress(OSError):  # then it is compiled again
+        for each in kept.glob("*/*.nb?"):
+            (folder / each.parent.name).mkdir(exist_ok=True)
+            (folder / each.parent.name / each.name).symlink_to(each.absolute())
 
 
 def _places() -> list[Path]:

@@ -48,3 +48,22 @@ def test_with_both_it_says_where_the_page_is(capsys: pytest.CaptureFixture[str])
     status, _, err = ran(capsys, "--serve", "0")
     assert status == 0
     assert "http://127.0.0.1:" in err
+
+
+def test_other_machines_need_a_password_and_without_it_nothing_is_begun(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, _, err = ran(capsys, "--serve", "0", "--host", "0.0.0.0")
+    assert status == 2
+    assert "0.0.0.0 can be reached from other machines: set a password first" in err
+    assert not Path("recrawl.db").exists()
+    monkeypatch.setenv("RECRAWL_PASSWORD", "long enough to be one")
+    status, _, err = ran(capsys, "--serve", "0", "--host", "0.0.0.0")
+    assert status == 0
+    assert "http://0.0.0.0:" in err
+
+
+def test_a_host_without_the_page_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = ran(capsys, "--host", "0.0.0.0")
+    assert status == 2
+    assert "give --serve too" in err

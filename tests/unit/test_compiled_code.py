@@ -49,6 +49,29 @@ def test_a_program_whose_folder_cannot_be_written_to_starts_and_leaves_nothing_b
     assert not folder.exists()
 
 
+def test_what_was_compiled_into_a_folder_that_can_only_be_read_is_used_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what has to be compiled beside it is put elsewhere."""
+    kept = tmp_path / "of the image"
+    (kept / "kernels.elementary-0").mkdir(parents=True)
+    (kept / "kernels.elementary-0" / "vector_exp-1.py311.nbi").write_bytes(b"index")
+    (kept / "recrawl-compiling.lock").touch()
+    monkeypatch.setenv(compiled_code.VARIABLE, str(kept))
+    monkeypatch.setattr(compiled_code, "_writable", lambda place: False)
+    compiled_code.find_a_place()
+    folder = Path(os.environ[compiled_code.VARIABLE])
+    lent = folder / "kernels.elementary-0" / "vector_exp-1.py311.nbi"
+    assert folder != kept
+    assert lent.read_bytes() == b"index"
+    replaced = lent.with_suffix(".new")
+    replaced.write_bytes(b"another")
+    replaced.replace(lent)  # as numba does
+    assert (kept / "kernels.elementary-0" / lent.name).read_bytes() == b"index"
+    assert [path.name for path in folder.iterdir()] == ["kernels.elementary-0"]
+    shutil.rmtree(folder)
+
+
 A_MODULE = """
 from recrawl.compiled_code import njit
 from recrawl.{other} import {name}

@@ -40,6 +40,7 @@ PATIENCE_S = 6.0
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @click.option("--serve", "serve_port", type=click.IntRange(0, 65535), is_flag=False, flag_value=8080, metavar="[PORT]",
               help="Also show the web page, on this machine; port 8080 if none is given.")  # fmt: skip
+@click.option("--host", metavar="ADDRESS", help="With --serve: address to listen on; any but loopback needs a password.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON lines instead of the live view.")
 @store_options
 def command(
@@ -52,6 +53,7 @@ def command(
     command_line: str | None,
     allow_private: bool | None,
     serve_port: int | None,
+    host: str | None,
     as_json: bool,
 ) -> None:
     """Crawl the catalogue, within the budget, and show the progress.
@@ -74,10 +76,12 @@ def command(
         }
     )
     seconds = None if duration is None else parse_duration("--for", duration)
+    if host is not None and serve_port is None:
+        raise click.UsageError("--host says where --serve listens: give --serve too")
     from recrawl.cli.run_display import display_for
 
     show = display_for(as_json=as_json, quiet=config.outlets.events == "-")
-    crawl(config, seconds, once=once, show=show, serve_port=serve_port)
+    crawl(config, seconds, once=once, show=show, serve_port=serve_port, host=host)
 
 
 def crawl(
@@ -87,6 +91,7 @@ def crawl(
     once: bool,
     show: RunDisplay,
     serve_port: int | None = None,
+    host: str | None = None,
     trial: Trial | None = None,
 ) -> None:
     """Open the store, crawl, close it; with a port, show the web page meanwhile.
@@ -108,7 +113,7 @@ def crawl(
         if serve_port is not None:
             from recrawl.cli.serve import listening
 
-            listener = ends.enter_context(listening(serve_port))
+            listener = ends.enter_context(listening(config, serve_port, host))
         store = open_store(config.store)
         ends.callback(store.close)
         store.claim(wiring.owner(), clock.now())

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recrawl.clock import Clock
     from recrawl.config import Config
     from recrawl.store.roles import Store
+    from recrawl.web.safety.access import Access
 
 LOOPBACK, PORT = "127.0.0.1", 8080
 
@@ -53,27 +54,38 @@ def _set_password(config: Config, file: Path | None) -> None:
     click.echo(f"kept in {kept}; restart a running server to use it")
 
 
-def listening(port: int) -> socket:
+def listening(config: Config, port: int, host: str | None = None) -> socket:
     """Where `beside` will answer; what keeps it from that is said before a store is opened."""
     _require("recrawl run --serve")
     from recrawl.web.server import bound
 
-    return bound(LOOPBACK, port, option="--serve")
+    host = host or LOOPBACK
+    _access(config, host)
+    return bound(host, port, option="--serve")
 
 
 def beside(config: Config, store: Store, clock: Clock, listener: socket) -> Coroutine[None, None, None]:
-    """The web page for a crawler that runs in the same process, on loopback; says where it is."""
-    import os
-
+    """The web page for a crawler that runs in the same process; says where it is."""
     from recrawl.web.app import make_app
     from recrawl.web.connections import Limits
-    from recrawl.web.safety.access import make_access
     from recrawl.web.server import serve
 
-    access = make_access(LOOPBACK, config.store, os.environ, web=config.web, push=config.push)
-    click.echo(f"http://{LOOPBACK}:{listener.getsockname()[1]}/", err=True)
-    app = make_app(store, config, clock, access=access)
+    host, port = listener.getsockname()[:2]
+    click.echo(_address(host, port), err=True)
+    app = make_app(store, config, clock, access=_access(config, host))
     return serve(app, listener=listener, limits=Limits.of(config.web))
+
+
+def _access(config: Config, host: str, names: tuple[str, ...] = (), file: Path | None = None) -> Access:
+    import os
+
+    from recrawl.web.safety.access import make_access
+
+    return make_access(host, config.store, os.environ, names=names, file=file, web=config.web, push=config.push)
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def _require(what: str = "recrawl serve") -> None:
@@ -85,7 +97,6 @@ def _require(what: str = "recrawl serve") -> None:
 
 def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: Path | None) -> None:
     import asyncio
-    import os
 
     _require()
     from recrawl import logs
@@ -94,19 +105,17 @@ def _serve(config: Config, host: str, port: int, names: tuple[str, ...], file: P
     from recrawl.store.opening import open_store
     from recrawl.web.app import make_app
     from recrawl.web.connections import Limits
-    from recrawl.web.safety.access import make_access
     from recrawl.web.server import bound, serve
     from recrawl.wiring import install_event_loop
 
     logs.configure()
     install_event_loop()
     compiling.stay()
-    access = make_access(host, config.store, os.environ, names=names, file=file, web=config.web, push=config.push)
+    access = _access(config, host, names, file)
     listener = bound(host, port)
     store = open_store(config.store)
     try:
-        place = f"[{host}]" if ":" in host else host
-        click.echo(f"http://{place}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
+        click.echo(f"{_address(host, listener.getsockname()[1])}  (Ctrl-C ends it)")
         if not store.count():
             click.echo(f"{config.store} has no sources yet: add some on the page, or with `recrawl add`")
         app = make_app(store, config, SystemClock(), access=access)

@@ -1,0 +1,45 @@
+# One node of recrawl: the crawler with its web page, over a store in a volume, or in PostgreSQL.
+#
+#     docker build --tag recrawl .
+#     docker run --rm --publish 127.0.0.1:8080:8080 --volume recrawl:/var/lib/recrawl recrawl
+#
+# Both stages begin with Debian's slim image, so that the interpreter is the distribution's, and its security updates
+# come with the next build. docs/containers.md says what else can be set.
+ARG BASE=docker.io/library/debian:trixie-slim
+
+FROM ${BASE} AS build
+RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-venv binutils
+# EXTRAS=web,postgres,cluster for a fleet
+ARG EXTRAS=web,postgres
+COPY pyproject.toml constraints.txt README.md LICENSE /source/
+COPY src /source/src
+RUN python3 -m venv /tools && /tools/bin/pip install --quiet --constraint /source/constraints.txt hatchling \
+ && python3 -m venv --without-pip /opt/recrawl \
+ && /tools/bin/pip --python /opt/recrawl install --quiet --no-compile --constraint /source/constraints.txt "/source[${EXTRAS}]"
+# What it never runs: tests, headers, symbols, and what SciPy has beyond the special functions.
+COPY deploy/slim.sh deploy/compile_all.py /source/
+RUN sh /source/slim.sh /opt/recrawl
+# Compiled for any processor of its kind: what is compiled for this one might not run on the next.
+ENV NUMBA_CACHE_DIR=/opt/recrawl/compiled NUMBA_CPU_NAME=generic
+RUN /opt/recrawl/bin/python -m compileall -q -j 0 /opt/recrawl/lib \
+ && /opt/recrawl/bin/python /source/compile_all.py
+
+FROM ${BASE}
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends python3 ca-certificates \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log \
+ && useradd --system --uid 10001 --home-dir /var/lib/recrawl --create-home --shell /usr/sbin/nologin recrawl
+COPY --from=build /opt/recrawl /opt/recrawl
+COPY deploy/healthcheck.py /opt/recrawl/bin/healthcheck
+ENV PATH=/opt/recrawl/bin:$PATH \
+    NUMBA_CACHE_DIR=/opt/recrawl/compiled NUMBA_CPU_NAME=generic \
+    MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=262144 \
+    PYTHONUNBUFFERED=1
+USER recrawl
+WORKDIR /var/lib/recrawl
+VOLUME /var/lib/recrawl
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["healthcheck"]
+ENTRYPOINT ["recrawl"]
+CMD ["run", "--serve", "8080", "--host", "0.0.0.0"]
