@@ -3,12 +3,12 @@
 #     docker build --tag recrawl .
 #     docker run --rm --publish 127.0.0.1:8080:8080 --volume recrawl:/var/lib/recrawl recrawl
 #
-# Both stages begin with Debian's slim image, so that the interpreter is the distribution's, and its security updates
-# come with the next build. docs/containers.md says what else can be set.
+# It is built in Debian's slim image, whose interpreter and libraries it takes, so that security updates come with the
+# next build. Of the rest of Debian nothing is left in it. docs/containers.md says what else can be set.
 ARG BASE=docker.io/library/debian:trixie-slim
 
 FROM ${BASE} AS build
-RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-venv binutils
+RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-venv binutils ca-certificates tzdata
 # EXTRAS=web,postgres,cluster for a fleet
 ARG EXTRAS=web,postgres
 COPY pyproject.toml constraints.txt README.md LICENSE /source/
@@ -24,18 +24,20 @@ ENV NUMBA_CACHE_DIR=/opt/recrawl/compiled NUMBA_CPU_NAME=generic
 RUN /opt/recrawl/bin/python -m compileall -q -j 0 /opt/recrawl/lib \
  && /opt/recrawl/bin/python /source/compile_all.py
 
-FROM ${BASE}
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends python3 ca-certificates \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log \
- && useradd --system --uid 10001 --home-dir /var/lib/recrawl --create-home --shell /usr/sbin/nologin recrawl
+COPY deploy/rootfs.sh /source/
+RUN sh /source/rootfs.sh /opt/recrawl /rootfs
+
+FROM scratch
+COPY --from=build /rootfs /
+COPY --from=build --chown=10001:10001 /rootfs/var/lib/recrawl /var/lib/recrawl
 COPY --from=build /opt/recrawl /opt/recrawl
 COPY deploy/healthcheck.py /opt/recrawl/bin/healthcheck
-ENV PATH=/opt/recrawl/bin:$PATH \
+ENV PATH=/opt/recrawl/bin:/usr/bin \
     NUMBA_CACHE_DIR=/opt/recrawl/compiled NUMBA_CPU_NAME=generic \
+    SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
     MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=262144 \
-    PYTHONUNBUFFERED=1
-USER recrawl
+    PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
 WORKDIR /var/lib/recrawl
 VOLUME /var/lib/recrawl
 EXPOSE 8080

@@ -47,7 +47,10 @@ class Contest(NamedTuple):
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write the figures to this file.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/demo"), show_default=True,
               help="Directory for the store.")  # fmt: skip
-def command(seconds: float, sources: int, budget: str, seed: int, json_file: Path | None, out: Path) -> None:
+@click.option("--tour", is_flag=True, help="A walk through the commands instead, five minutes at your own pace.")
+def command(
+    seconds: float, sources: int, budget: str, seed: int, json_file: Path | None, out: Path, tour: bool
+) -> None:
     """Serve a synthetic web on this machine, crawl it over real HTTP, and compare with other rules.
 
     The web lives an hour a second. Its feeds differ in pace, which recrawl has to learn, and in how much their items
@@ -58,6 +61,11 @@ def command(seconds: float, sources: int, budget: str, seed: int, json_file: Pat
     The last part plays two months of three sites in virtual time: one sitemap tells of every change, one of some, and
     one says each night that everything is new. recrawl finds out which is which, and what that is worth.
     """
+    if tour:
+        from recrawl.cli.tour import walk
+
+        walk(out / "tour", min(seconds, 20.0))
+        return
     from recrawl.cli import demo_lists
     from recrawl.cli.console import console, note, show_table
     from recrawl.units import parse_rate
