@@ -86,7 +86,7 @@ test-container: $(INSTALLED)
 check: lint types layers
 
 docs: $(INSTALLED)
-	@$(BIN)/python -m mkdocs --quiet build --strict --site-dir out/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict --site-dir out/site
 	@echo "out/site/index.html"
 
 release: $(INSTALLED)

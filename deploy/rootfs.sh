@@ -32,5 +32,5 @@ printf 'hosts: files dns\n' >"$root/etc/nsswitch.conf"
 # For programs that look for known vulnerabilities: the packages these files are from.
 { cat /tmp/libraries; printf '%s\n' "$python" "$library/os.py" "$library/lib-dynload" /usr/bin/dash /usr/share/zoneinfo/UTC; } |
     while read -r each; do dpkg-query -S "$(readlink -f "$each")" "$each" 2>/dev/null | sed 's/: .*//; s/, /\n/g' || true; done |
-    sort -u | xargs dpkg-query -s >"$root/var/lib/dpkg/status" 2>/dev/null
+    sort -u | xargs dpkg-query -s >"$root/var/lib/dpkg/status" 2>/dev/null || true
 "$python" -m compileall -q "$root$library" || true

@@ -1,4 +1,4 @@
-"""The pages of the documentation that the code writes itself: a hook of mkdocs, which makes them when it builds the site.
+"""The pages of the documentation that the code writes itself: a hook of mkdocs, which asks for them when it builds.
 
 They are not kept: what the code says is told once. What is written by hand (docs/commands.md, docs/settings.md,
 docs/api.md) says what things are for; these pages list all there is.
@@ -19,6 +19,7 @@ import click
 import recrawl
 from recrawl import cli
 
+SHIM = "https://unpkg.com/iframe-worker/shim"
 PLAIN = "The Python extras, and what only some of them bring, are not in this list."
 
 
@@ -29,6 +30,18 @@ def on_files(files: Any, config: Any) -> Any:
     for name, write in PAGES.items():
         files.append(File.generated(config, f"{name}.md", content=write()))
     return files
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Called by mkdocs with a finished page: the one script that it would load from elsewhere is one of ours."""
+    from mkdocs.utils import get_relative_url
+
+    return output.replace(SHIM, get_relative_url("assets/file-search.js", page.url))
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """The same of the page that says that there is no such page."""
+    return output.replace(SHIM, "/assets/file-search.js")
 
 
 def commands() -> str:
@@ -106,7 +119,9 @@ def _row(parameter: dict[str, Any]) -> str:
     schema = parameter.get("schema", {})
     kinds = [schema, *schema.get("anyOf", [])]
     kind = " or ".join(each["type"] for each in kinds if each.get("type", "null") != "null") or "text"
-    bounds = [f"{word} {each[key]}" for each in kinds for key, word in (("minimum", "≥"), ("maximum", "≤")) if key in each]
+    bounds = [
+        f"{word} {each[key]}" for each in kinds for key, word in (("minimum", "≥"), ("maximum", "≤")) if key in each
+    ]
     choice = [" ".join(f"`{value}`" for value in each["enum"]) for each in kinds if "enum" in each]
     needed = ["required"] if parameter.get("required") else []
     described = parameter.get("description", schema.get("description", ""))
@@ -116,8 +131,13 @@ def _row(parameter: dict[str, Any]) -> str:
 
 def metrics() -> str:
     """Every metric with its type and words, as the program exposes it."""
-    lines = ["# Metrics, in full\n", "What `/metrics` exposes; [monitoring](../monitoring.md) says what to watch. "
-             "Those of a fleet appear once there was one.\n", "| name | type | is |", "| --- | --- | --- |"]  # fmt: skip
+    lines = [
+        "# Metrics, in full\n",
+        "What `/metrics` exposes; [monitoring](../monitoring.md) says what to watch. Those of a fleet appear once there "
+        "was one.\n",
+        "| name | type | is |",
+        "| --- | --- | --- |",
+    ]
     lines += [f"| `{name}` | {kind} | {words} |" for name, kind, words in sorted(all_metrics())]
     return "\n".join(lines) + "\n"
 
@@ -131,7 +151,9 @@ def all_metrics() -> list[tuple[str, str, str]]:
     app, end = _app()
     families = list(text_string_to_metric_families(ours.Measures(app.state.context).text().decode()))
     end()
-    found = {(each.name + ("_total" if each.type == "counter" else ""), each.type, each.documentation) for each in families}
+    found = {
+        (each.name + ("_total" if each.type == "counter" else ""), each.type, each.documentation) for each in families
+    }
     source = inspect.getsource(ours)
     fleet = re.findall(r'"(recrawl_\w+)",\s*"([^"]+)"', source)
     known = {name for name, _, _ in found} | {name.removesuffix("_total") for name, _, _ in found}
@@ -228,4 +250,3 @@ PAGES = {
     "reference/python": python,
     "reference/licences": licences,
 }
-

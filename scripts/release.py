@@ -27,7 +27,7 @@ BESIDE = {"PKG-INFO", "pyproject.toml", ".gitignore", "LICENSE", "README.md", "C
 TOLD = {"entry_points.txt", "METADATA", "RECORD", "WHEEL", "licenses/LICENSE"}
 
 
-class NotReleasable(Exception):
+class NotReleasableError(Exception):
     """What keeps this from being released."""
 
 
@@ -35,7 +35,7 @@ def version() -> str:
     """The one place that says it."""
     found = re.search(r'^__version__ = "([^"]+)"$', (ROOT / PACKAGE / "__init__.py").read_text(), re.M)
     if found is None:
-        raise NotReleasable(f"{PACKAGE}__init__.py says no __version__")
+        raise NotReleasableError(f"{PACKAGE}__init__.py says no __version__")
     return found[1]
 
 
@@ -44,7 +44,7 @@ def build(folder: Path) -> tuple[Path, Path]:
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise NotReleasable(f"the build failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise NotReleasableError(f"the build failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     (sources,), (wheel,) = folder.glob(f"recrawl-{version()}.tar.gz"), folder.glob(f"recrawl-{version()}-*.whl")
     return sources, wheel
 
@@ -76,18 +76,18 @@ def check(sources: Path, wheel: Path) -> None:
     """See that both hold what they should, and that an index would take them."""
     for archive, differences in ((wheel, differences_of_wheel(wheel)), (sources, differences_of_sources(sources))):
         if differences:
-            raise NotReleasable(f"{archive.name}: missing or too much: {', '.join(sorted(differences)[:10])}")
+            raise NotReleasableError(f"{archive.name}: missing or too much: {', '.join(sorted(differences)[:10])}")
     command = [sys.executable, "-m", "twine", "--no-color", "check", "--strict", str(sources), str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise NotReleasable(f"an index would not take it:\n{done.stdout}{done.stderr}")
+        raise NotReleasableError(f"an index would not take it:\n{done.stdout}{done.stderr}")
 
 
 def announced() -> bool:
     """Whether the changelog gives this version a day; it has to begin with it in any case."""
     heading = re.search(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     if heading is None or heading[1] != version():
-        raise NotReleasable(f"CHANGELOG.md has to begin with '## {version()} (unreleased)', or the day instead")
+        raise NotReleasableError(f"CHANGELOG.md has to begin with '## {version()} (unreleased)', or the day instead")
     return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", heading[2]))
 
 
@@ -95,9 +95,18 @@ def installed(wheel: Path, folder: Path) -> Path:
     """An empty environment with the wheel and what it needs; its interpreter."""
     venv.create(folder, with_pip=True, clear=True)
     python = folder / "bin" / "python"
-    command = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel)]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--constraint",
+        str(ROOT / "constraints.txt"),
+        str(wheel),
+    ]
     if subprocess.run(command).returncode:
-        raise NotReleasable(f"{wheel.name} could not be installed into an empty environment")
+        raise NotReleasableError(f"{wheel.name} could not be installed into an empty environment")
     return python
 
 
@@ -108,7 +117,7 @@ def runs(python: Path, folder: Path) -> None:
     for arguments in (["--version"], ["demo", "--seconds", "5", "--sources", "60"]):
         done = subprocess.run([str(program), *arguments], cwd=folder, capture_output=True, text=True)
         if done.returncode:
-            raise NotReleasable(f"installed, recrawl {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
+            raise NotReleasableError(f"installed, recrawl {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
 
 
 def bill_of_materials(python: Path, to: Path) -> None:
@@ -117,7 +126,7 @@ def bill_of_materials(python: Path, to: Path) -> None:
                str(ROOT / "pyproject.toml"), "--output-file", str(to), str(python)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise NotReleasable(f"the list of parts could not be made:\n{done.stderr[-2000:]}")
+        raise NotReleasableError(f"the list of parts could not be made:\n{done.stderr[-2000:]}")
 
 
 def sums(*files: Path) -> str:
@@ -150,5 +159,5 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     try:
         main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist")
-    except NotReleasable as reason:
+    except NotReleasableError as reason:
         sys.exit(f"not releasable: {reason}")

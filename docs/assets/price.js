@@ -1,5 +1,5 @@
 // The picture of docs/idea.md: four index curves, one price, and what it costs and brings.
-// index(age) = value (1 - (1 + s) exp(-s)), s = rate * age; tests/docs/test_picture.py holds it to recrawl's own.
+// index(age) = value (1 - (1 + s) exp(-s)), s = rate * age; tests/docs/test_site.py holds it to recrawl's own.
 (function () {
   "use strict";
   const SOURCES = [
@@ -8,7 +8,7 @@
     { name: "forum", value: 5.6, rate: 0.21, colour: "#009E73" },
     { name: "archive", value: 1.9, rate: 0.15, colour: "#CC79A7" },
   ];
-  const HOURS = 14, HIGHEST = 10, WIDTH = 700, HEIGHT = 330, LEFT = 40, BOTTOM = 40, RIGHT = 12, TOP = 12;
+  const HOURS = 14, HIGHEST = 10, WIDTH = 700, HEIGHT = 330, LEFT = 40, BOTTOM = 52, RIGHT = 12, TOP = 12;
 
   function index(source, age) {
     const s = source.rate * age;
@@ -48,9 +48,9 @@
       `<line class="axis" x1="${x(0)}" y1="${y(0)}" x2="${x(0)}" y2="${y(HIGHEST)}"/>`,
     ];
     for (let hour = 0; hour <= HOURS; hour += 2) {
-      parts.push(`<text x="${x(hour)}" y="${HEIGHT - 20}" text-anchor="middle">${hour}</text>`);
+      parts.push(`<text x="${x(hour)}" y="${HEIGHT - 28}" text-anchor="middle">${hour}</text>`);
     }
-    parts.push(`<text x="${x(HOURS / 2)}" y="${HEIGHT - 2}" text-anchor="middle">hours since the last fetch</text>`);
+    parts.push(`<text x="${x(HOURS / 2)}" y="${HEIGHT - 5}" text-anchor="middle">hours since the last fetch</text>`);
     parts.push(`<text x="14" y="${y(HIGHEST / 2)}" text-anchor="middle" transform="rotate(-90 14 ${y(HIGHEST / 2)})">worth of a fetch now</text>`);
     for (const source of SOURCES) {
       const points = [];
@@ -59,7 +59,7 @@
       parts.push(`<text x="${x(HOURS) - 4}" y="${y(index(source, HOURS)) + (source.name === "busy blog" ? 18 : -7)}" text-anchor="end">${source.name}</text>`);
     }
     parts.push(`<line class="price-line" x1="${x(0)}" y1="${y(price)}" x2="${x(HOURS)}" y2="${y(price)}"/>`);
-    parts.push(`<text x="${x(0) + 6}" y="${y(price) - 6}">price ${price.toFixed(2)}</text>`);
+    parts.push(`<text class="price-label" x="${x(HOURS / 2 + 4.2)}" y="${y(price) + 6}" text-anchor="middle">price ${price.toFixed(2)}</text>`);
     for (const source of SOURCES) {
       const age = crossing(source, price);
       if (age <= HOURS) parts.push(`<circle cx="${x(age)}" cy="${y(price)}" r="6.5" fill="${source.colour}" stroke="white" stroke-width="2"/>`);

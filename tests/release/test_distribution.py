@@ -39,7 +39,7 @@ def test_a_file_too_much_or_too_few_is_not_released(release: ModuleType, built: 
     shutil.copy(built.wheel, wheel)
     with zipfile.ZipFile(wheel, "a") as opened:
         opened.writestr("recrawl/left_behind.db", b"")
-    with pytest.raises(release.NotReleasable, match=r"left_behind\.db"):
+    with pytest.raises(release.NotReleasableError, match=r"left_behind\.db"):
         release.check(built.sources, wheel)
 
 

@@ -40,7 +40,9 @@ PATIENCE_S = 6.0
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @click.option("--serve", "serve_port", type=click.IntRange(0, 65535), is_flag=False, flag_value=8080, metavar="[PORT]",
               help="Also show the web page, on this machine; port 8080 if none is given.")  # fmt: skip
-@click.option("--host", metavar="ADDRESS", help="With --serve: address to listen on; any but loopback needs a password.")
+@click.option(
+    "--host", metavar="ADDRESS", help="With --serve: address to listen on; any but loopback needs a password."
+)
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON lines instead of the live view.")
 @store_options
 def command(

@@ -49,7 +49,7 @@ STEPS = (
     Step("What it found, the latest first.", "items --limit 5"),
     Step("All words are searchable as soon as they are found.", "search opens --limit 3"),
     Step(
-        "Why a source is fetched when it is: its pace as learned so far, its index now, and the price at which it is due.",
+        "Why a source is fetched when it is: its pace as learned, its index now, and the price at which it is due.",
         "explain 1",
     ),
     Step("What another budget would bring. The price moves; nothing else has to be set.", "whatif --budget 20/s"),
