@@ -23,6 +23,25 @@ SHIM = "https://unpkg.com/iframe-worker/shim"
 PLAIN = "The Python extras, and what only some of them bring, are not in this list."
 
 
+def on_config(config: Any) -> Any:
+    """Called by mkdocs first: all design notes are in the navigation, and what nobody gave a place is at its end."""
+    folder = Path(config.docs_dir)
+    written = sorted(page.relative_to(folder).as_posix() for page in folder.rglob("*.md"))
+    placed = set(_places(config.nav))
+    rest = [page for page in written if page not in placed]
+    config.nav[-1]["Explanation"][-1]["Design"] = [page for page in rest if page.startswith("design/")]
+    if more := [page for page in rest if not page.startswith("design/")]:
+        config.nav.append({"More": more})
+    return config
+
+
+def _places(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    for each in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from _places(each)
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Called by mkdocs when it has found the files: put ours with them."""
     from mkdocs.structure.files import File
@@ -133,8 +152,8 @@ def metrics() -> str:
     """Every metric with its type and words, as the program exposes it."""
     lines = [
         "# Metrics, in full\n",
-        "What `/metrics` exposes; [monitoring](../monitoring.md) says what to watch. Those of a fleet appear once there "
-        "was one.\n",
+        "What `/metrics` exposes; [monitoring](../monitoring.md) says what to watch. Those of a fleet appear once "
+        "there was one.\n",
         "| name | type | is |",
         "| --- | --- | --- |",
     ]

@@ -31,10 +31,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_page_that_is_written_is_in_the_navigation() -> None:
-    listed = (ROOT / "mkdocs.yml").read_text()
-    written = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
-    assert [page for page in written if page not in listed] == []
+def test_every_page_that_is_written_can_be_reached(site: Path) -> None:
+    written = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
+    reached: set[Path] = set()
+    for page in site.rglob("*.html"):
+        for link in re.findall(r'<a href="([^"#:]+)"', page.read_text(encoding="utf-8")):
+            target = (page.parent / link).resolve()
+            if target.is_relative_to(site.resolve()):
+                reached.add(target.relative_to(site.resolve()))
+    assert written - reached - {Path("index.html")} == set()
 
 
 def test_no_link_is_dead(site: Path) -> None:
