@@ -81,6 +81,7 @@ def python_pages() -> list[Path]:
 @pytest.mark.parametrize("page", python_pages(), ids=lambda page: str(page.relative_to(ROOT)))
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # a line that shows one call closes nothing
 def test_the_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that does not run raises."""
     monkeypatch.chdir(tmp_path)  # some of them make a store
     names: dict[str, object] = {"__name__": "shown", "recrawl": recrawl}
     for block in blocks("python", [page]):
@@ -102,12 +103,14 @@ def test_the_files_it_points_to_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("block", [b for b in blocks("toml") if b.page.name not in TRACES], ids=named)
 def test_settings_that_are_shown_are_settings(block: Block, tmp_path: Path) -> None:
+    """Others are refused."""
     (tmp_path / "recrawl.toml").write_text(block.text)
     load(tmp_path / "recrawl.toml")
 
 
 @pytest.mark.parametrize("block", blocks("json"), ids=named)
 def test_json_that_is_shown_is_json(block: Block) -> None:
+    """Anything else raises."""
     for line in filter(None, block.text.split("\n\n")):
         msgspec.json.decode(line)
 
