@@ -30,7 +30,12 @@ SELECT mine.source, sources.url, mine.title, mine.labels, mine.added, sources.ti
 FROM reader_sources AS mine JOIN sources ON sources.id = mine.source WHERE mine.reader = $1 ORDER BY mine.source
 """
 _SUBSCRIBE = "INSERT INTO reader_sources VALUES ($1, $2, $3, $4, $5, 0, -1.0)"
-_EDIT = "UPDATE reader_sources SET title = $3, labels = $4 WHERE reader = $1 AND source = $2"
+# The source's own title is not written down as somebody's: it may change.
+_EDIT = """
+UPDATE reader_sources SET labels = $4, title = CASE WHEN CAST($3 AS text) = (
+    SELECT CASE WHEN sources.title = '' THEN sources.url ELSE sources.title END FROM sources WHERE sources.id = $2
+) THEN '' ELSE CAST($3 AS text) END WHERE reader = $1 AND source = $2
+"""
 
 
 class SqlReaderRole(SqlRole):

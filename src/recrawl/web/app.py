@@ -39,6 +39,7 @@ from recrawl.web.pages import (
     websub,
     whatif,
 )
+from recrawl.web.reader_api import routes as reader_api
 from recrawl.web.rendering import Pages
 from recrawl.web.safety.access import Access
 from recrawl.web.safety.authentication import Authentication
@@ -46,6 +47,7 @@ from recrawl.web.safety.callers import is_call
 from recrawl.web.safety.headers import ALWAYS
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import BehindProxies
+from recrawl.web.safety.readers import is_of_reader
 from recrawl.web.searches import Searches
 
 
@@ -100,6 +102,7 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(websub.router(context))
     app.include_router(indexnow.router(context))
     app.include_router(api.router(context, hub, searches))
+    app.include_router(reader_api.router(context, measures))
     if mcp.installed():
         app.router.routes.append(Route(mcp.PATH, models, methods=mcp.METHODS, include_in_schema=False))
     health_and_metrics.add_static(app)
@@ -115,7 +118,7 @@ def _add_problems(app: FastAPI, pages: Pages) -> None:
     """Every error becomes an answer a person or a program can read."""
 
     def problem(request: Request, status: int, words: str) -> Response:
-        if is_call(request.url.path):  # of somebody who has no session
+        if is_call(request.url.path) or is_of_reader(request.url.path):  # of somebody who has no session
             return PlainTextResponse(words + "\n", status)
         return pages.problem(request, status, words)
 

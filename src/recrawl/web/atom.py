@@ -18,9 +18,9 @@ def feed(view: Latest, address: str, now: float) -> bytes:
     """The document; `address` is where it was asked for."""
     root = etree.Element(f"{{{NAMESPACE}}}feed", nsmap={None: NAMESPACE})
     searched = plain(view.wanted.text, 100)
-    _text(root, "title", f"recrawl: {searched}" if searched else "recrawl: latest")
-    _text(root, "id", address)
-    _text(root, "updated", stamp(max((e.item.first_seen for e in view.entries), default=now)))
+    add_text(root, "title", f"recrawl: {searched}" if searched else "recrawl: latest")
+    add_text(root, "id", address)
+    add_text(root, "updated", stamp(max((e.item.first_seen for e in view.entries), default=now)))
     etree.SubElement(root, f"{{{NAMESPACE}}}link", rel="self", href=_sound(address))
     for entry in view.entries:
         _entry(root, entry)
@@ -30,22 +30,25 @@ def feed(view: Latest, address: str, now: float) -> bytes:
 def _entry(root: Any, entry: FoundLine) -> None:
     item, source = entry.item, entry.source
     element = etree.SubElement(root, f"{{{NAMESPACE}}}entry")
-    _text(element, "id", f"tag:{urlsplit(source.url).hostname or 'recrawl'},2000:recrawl:{item.id}")
+    add_text(element, "id", f"tag:{urlsplit(source.url).hostname or 'recrawl'},2000:recrawl:{item.id}")
     title = plain(item.title) or plain(item.link) or "untitled"
-    _text(element, "title", f"{title}: changed" if entry.changed else title)
-    _text(element, "updated", stamp(item.first_seen if item.published is None else item.published) or stamp(0.0))
+    add_text(element, "title", f"{title}: changed" if entry.changed else title)
+    add_text(element, "updated", stamp(item.first_seen if item.published is None else item.published) or stamp(0.0))
     if http_link(item.link):
         etree.SubElement(element, f"{{{NAMESPACE}}}link", href=_sound(item.link))
-    _text(etree.SubElement(element, f"{{{NAMESPACE}}}author"), "name", plain(source.title) or source.url)
+    add_text(etree.SubElement(element, f"{{{NAMESPACE}}}author"), "name", plain(source.title) or source.url)
     if item.summary:
-        _text(element, "summary", plain(item.summary, 1000))
+        add_text(element, "summary", plain(item.summary, 1000))
     diff = without_noise(entry.diff)
     if diff and diff != item.summary:
-        _text(element, "content", diff)
+        add_text(element, "content", diff)
 
 
-def _text(parent: Any, name: str, text: str) -> None:
-    etree.SubElement(parent, f"{{{NAMESPACE}}}{name}").text = _sound(text)
+def add_text(parent: Any, name: str, text: str) -> Any:
+    """An element with a text, without what XML cannot hold."""
+    element = etree.SubElement(parent, f"{{{NAMESPACE}}}{name}")
+    element.text = _sound(text)
+    return element
 
 
 def _sound(text: str) -> str:

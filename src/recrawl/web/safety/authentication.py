@@ -28,6 +28,7 @@ from recrawl.web.safety.callers import is_call
 from recrawl.web.safety.headers import ALWAYS, UNLESS_SET
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import client_place
+from recrawl.web.safety.readers import is_of_reader
 from recrawl.web.safety.request_bodies import (
     MULTIPART,
     URLENCODED,
@@ -82,7 +83,10 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         if is_call(scope["path"]):
-            await self._call(scope, receive, send)
+            await self._call(scope, receive, send, self._access.callers)
+            return
+        if is_of_reader(scope["path"]):
+            await self._call(scope, receive, send, self._access.hosts)
             return
         headers = Headers(scope=scope)
         known = self._access.sessions.read(cookie_in(headers.get("cookie")), self._clock.now())
@@ -100,9 +104,9 @@ class Authentication:
         else:
             await self._answer(refused, scope, announced(headers), receive, sender)
 
-    async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A hub or a site calls in: it shows what it knows to the route itself, which reads no more than it must."""
-        refused = _refused_head(scope, Headers(scope=scope), self._access.callers)
+    async def _call(self, scope: Scope, receive: Receive, send: Send, names: HostList) -> None:
+        """Of a hub, site or reader: it shows what it knows to the route itself, which reads no more than it must."""
+        refused = _refused_head(scope, Headers(scope=scope), names)
         sender = _sealed(send, None, secure=False)
         if refused is None:
             await self._app(scope, receive, sender)
