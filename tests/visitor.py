@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from starlette.types import ASGIApp, Message
 
@@ -65,7 +65,7 @@ class Visitor:
             "http_version": "1.1",
             "method": method,
             "scheme": self.scheme,
-            "path": place,
+            "path": unquote(place),
             "raw_path": place.encode(),
             "query_string": query.encode(),
             "root_path": "",

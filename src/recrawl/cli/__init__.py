@@ -50,6 +50,7 @@ COMMANDS = {
     "compare": ("recrawl.cli.compare", "Run two policies at once on your own sources and compare what they capture."),
     "serve": ("recrawl.cli.serve", "Show the store on a web page, with an API and metrics."),
     "mcp": ("recrawl.cli.mcp_", "Answer a language model's questions about the store."),
+    "reader": ("recrawl.cli.reader", "Let people read with programs of their own."),
     "cluster": ("recrawl.cli.cluster", "A fleet of crawlers over one PostgreSQL store."),
     "reproduce": (
         "recrawl.cli.reproduce",

@@ -2,7 +2,8 @@
 
     stream_ids   numbers of items and names of streams, in all the ways they are written
     parameters   what a request says, in its query and in its body
-    credentials  passwords of readers, the tokens they get for them, and who shows one
+    credentials  passwords of readers, and the tokens they get for them
+    door         who is let in
     streams      which items are asked for
     answers      what is said of sources and items
     interest     which of what readers do says what they are interested in

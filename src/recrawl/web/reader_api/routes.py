@@ -19,7 +19,8 @@ from recrawl.web.context import Context
 from recrawl.web.metrics import Measures
 from recrawl.web.reader_api import answers, atom, parameters
 from recrawl.web.reader_api.acts import Acts, item_numbers
-from recrawl.web.reader_api.credentials import Doorkeeper, TooManyError, write_token
+from recrawl.web.reader_api.credentials import write_token
+from recrawl.web.reader_api.door import Doorkeeper, TooManyError
 from recrawl.web.reader_api.parameters import AskedWrongError, Parameters
 from recrawl.web.reader_api.streams import asked
 from recrawl.web.safety.callers import read_within

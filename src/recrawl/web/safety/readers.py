@@ -1,6 +1,6 @@
 """Requests of readers' programs: they show a token of a reader's, and no session, password or token of the page's.
 
-Who shows one is looked at by `reader_api.credentials`. No browser sends such a token by itself, so that no page of
+Who shows one is looked at by `reader_api.door`. No browser sends such a token by itself, so that no page of
 another site can act in a reader's name.
 """
 
