@@ -19,6 +19,7 @@ from recrawl.web.safety.credentials import Credentials
 from recrawl.web.safety.headers import POLICY
 from recrawl.web.safety.hosts import HostList
 from recrawl.web.safety.proxies import Proxies
+from recrawl.web.safety.readers import is_of_reader
 from visitor import Answer, Visitor
 
 from .conftest import PASSWORD, TOKEN
@@ -27,12 +28,14 @@ CHANGES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 def every_route(app: object) -> list[tuple[str, str]]:
+    """But for those of readers, who show a token of their own: `test_reader_api` has a list of them."""
     assert isinstance(app, FastAPI)
     found = []
     for route in _flat(app.routes):
         for method in sorted(route.methods or ()):
             path = route.path.replace("{id:int}", "1").replace("{id}", "1").replace("{act}", "pause")
-            found.append((method, path.replace("{name}", "live.js")))
+            if not is_of_reader(path):
+                found.append((method, path.replace("{name}", "live.js")))
     assert len(found) > 40, "routes went missing"
     return found
 

@@ -11,8 +11,9 @@ from made_up import NOW
 from reading import FORM, READ, READING_LIST, STARRED, Program, made_reader
 from recrawl.clock import ManualClock
 from recrawl.config import Config
+from recrawl.crawl.reading.content import packed
 from recrawl.store.reader_records import Reader, Wanted
-from recrawl.store.records import Batch, Crawl, Item, Progress, Source, VisitUpdate
+from recrawl.store.records import Batch, Content, Crawl, Item, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore
 from recrawl.web.app import make_app
 from recrawl.web.metrics import Measures
@@ -259,6 +260,17 @@ class TestStreams:
             "htmlUrl": "https://2.example/",
         }
         assert item["summary"]["content"] == "a &lt; b"
+
+    def test_items_say_in_full_what_is_kept_of_them(self, program: Program, store: SqliteStore) -> None:
+        update = VisitUpdate(
+            crawl=Crawl(source=1, at=NOW, outcome="new"),
+            progress=Progress(source=1),
+            items=[Item(source=1, key=77, first_seen=NOW)],
+            contents={77: Content("Ann Other", packed("<p>whole</p>"))},
+        )
+        store.commit(Batch(updates=[update]))
+        (item,) = program.contents("feed/1", ("n", "1"))["items"]
+        assert (item["author"], item["summary"]["content"]) == ("Ann Other", "<p>whole</p>")
 
     def test_items_are_given_by_any_spelling_of_their_numbers(self, program: Program) -> None:
         asked = [("i", "6"), ("i", "0000000000000001"), ("i", long_form(3)), ("i", "99"), ("i", "-4")]

@@ -7,8 +7,9 @@ from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
+from recrawl.crawl.reading.content import unpacked
 from recrawl.store.reader_records import Reader, Reading, Subscribed, Unread
-from recrawl.store.records import Item
+from recrawl.store.records import Content, Item
 from recrawl.web.formatting import http_link
 from recrawl.web.reader_api.stream_ids import LABEL, STATE, long_form
 
@@ -92,7 +93,7 @@ def _continued(answer: dict[str, Any], continuation: int | None) -> dict[str, An
     return answer if continuation is None else {**answer, "continuation": str(continuation)}
 
 
-def item(reading: Reading, sources: Mapping[int, Subscribed], content: str) -> dict[str, Any]:
+def item(reading: Reading, sources: Mapping[int, Subscribed], content: str, author: str) -> dict[str, Any]:
     """One item."""
     of, feed = reading.item, sources.get(reading.item.source)
     link = http_link(of.link)
@@ -119,13 +120,14 @@ def item(reading: Reading, sources: Mapping[int, Subscribed], content: str) -> d
             "htmlUrl": site_of(feed.url if feed is not None else of.link),
         },
         "summary": {"direction": "ltr", "content": content},
-        "author": "",
+        "author": author,
     }
 
 
-def content_of(of: Item) -> str:
-    """What is known of an item's text, as HTML: the store has plain text."""
-    return escape(of.summary).replace("\n", "<br>\n")
+def content_of(of: Item, kept: Content | None) -> str:
+    """What an item says, as HTML: in full where that is kept, else its summary, which is plain text."""
+    whole = unpacked(kept.record) if kept is not None else ""
+    return whole or escape(of.summary).replace("\n", "<br>\n")
 
 
 def published(of: Item) -> int:

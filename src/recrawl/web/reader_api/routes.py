@@ -161,16 +161,18 @@ class _Routes:
         """Items in their order, as many as go into one answer, and the last number of them that was looked at."""
         sources = {each.source: each for each in subscriptions}
         readings = {each.item.id: each for each in self._store.reading(reader.id, numbers)}
+        contents = self._store.contents(list(readings))
         written: list[dict[str, Any]] = []
         size, last = 0, None
         for number in numbers:
             reading = readings.get(number)
             if reading is not None:  # it may have gone meanwhile
-                content = answers.content_of(reading.item)
+                kept = contents.get(number)
+                content = answers.content_of(reading.item, kept)
                 size += len(content)
                 if written and size > MOST_ANSWER:
                     break
-                written.append(answers.item(reading, sources, content))
+                written.append(answers.item(reading, sources, content, kept.author if kept is not None else ""))
             last = number
         return written, last
 
