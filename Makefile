@@ -39,7 +39,7 @@ $(RUNNABLE): pyproject.toml constraints.txt
 
 $(INSTALLED): $(RUNNABLE)
 	@echo "installing what the tests need (once)"
-	@$(PIP) --editable '.[lab,deep,web,postgres,scrapy,cluster,mcp,notify,yaml]' --group dev
+	@$(PIP) --editable '.[lab,deep,web,browser,postgres,scrapy,cluster,mcp,notify,yaml]' --group dev
 	@sh scripts/system-packages.sh chromium:chromium postgres:postgresql prometheus:prometheus systemd-analyze:systemd
 	@touch $@
 

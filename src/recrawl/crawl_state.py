@@ -22,6 +22,7 @@ from recrawl.crawl import list_notes, live_budget
 from recrawl.crawl.decider_setup import FLOOR_ROUNDS, recall
 from recrawl.crawl.explaining.explanation import Circumstances, Explanation, circumstances, explain
 from recrawl.crawl.explaining.list_evidence import ranked_as_noted, with_lists
+from recrawl.crawl.explaining.page_rendering import page_rendering
 from recrawl.crawl.explaining.ranking import Rank, Ranking
 from recrawl.crawl.explaining.restless_text import RestlessText, restless_texts
 from recrawl.crawl.explaining.whatif import BelievedSources, believed, unbounded
@@ -167,7 +168,12 @@ class CrawlState:
         in_vain = was_in_vain(self.store, source, progress, now, self.config.retention.crawls_s)
         around, kept = self._around(source, progress, now), self.store.subscriptions(sources=[source.id])
         found = explain(source, progress, now, around, standing, crawls, in_vain)
-        found = msgspec.structs.replace(found, hub=in_words(kept, now), restless=self._restless(source))
+        found = msgspec.structs.replace(
+            found,
+            hub=in_words(kept, now),
+            restless=self._restless(source),
+            rendering=page_rendering(self.store.rendering(source.id)) if source.kind == "page" else None,
+        )
         return with_lists(found, ranking, self.lists.get(source.id), now)
 
     def _restless(self, source: Source) -> list[RestlessText]:

@@ -40,6 +40,8 @@ from recrawl.crawl.outlets import (
 from recrawl.crawl.outlets.notification import services
 from recrawl.crawl.pipeline import Crawler, Intervals, Reading
 from recrawl.crawl.reading.readers import Readers
+from recrawl.crawl.rendering.renderer import Renderer
+from recrawl.crawl.rendering.shown_pages import ShownPages
 from recrawl.crawl.request_budget import Allotment, RequestBudget
 from recrawl.crawl.requested_crawls import made_in_vain
 from recrawl.crawl.stored_settings import leave_settings
@@ -204,6 +206,7 @@ def make_crawler(
         budgets=partial(make_budget, config) if changeable else None,
         push=config.push,
         item_rules=read_rules(store),
+        shown_pages=ShownPages(Renderer(config.browser, config.fetch), fetcher, pictures=config.browser.screenshots),
     )
 
 

@@ -87,7 +87,14 @@ def test_catalogue_holds_and_progress_are_all_there(kept: Kept) -> None:
     assert all(progress[line.id].belief for url, line in lines.items() if kept.sources[url]["visits"])
     assert len(crawls) > 50
     assert bool(clicks) == (
-        kept.path.name in ("layout2.db", "layout3.db", "layout3-before-readers.db", "layout3-before-contents.db")
+        kept.path.name
+        in (
+            "layout2.db",
+            "layout3.db",
+            "layout3-before-readers.db",
+            "layout3-before-contents.db",
+            "layout3-before-rendering.db",
+        )
     )
 
 

@@ -95,7 +95,7 @@ def test_a_wrong_override_is_named():
         ('policy = "mini-flux"\n', "got 'mini-flux'; did you mean 'miniflux'?"),
         ('policy = "relaxed"\n', "line 1: policy must be one that can run live (learned_whittle, round_robin,"),
         ('[fetch]\nbudget = "1/s"\n', "line 2: unknown setting fetch.budget (did you mean budget?)"),
-        ("[pages]\nqqq = 1\n", "line 2: unknown setting pages.qqq; known here: digest, keep_text"),
+        ("[pages]\nqqq = 1\n", "line 2: unknown setting pages.qqq; known here: digest, render, keep_text"),
         ('[fetch]\nparallel = "many"\n', "line 2: fetch.parallel must be a whole number, got 'many'"),
         ("[fetch]\nverify_tls = 1\n", "line 2: fetch.verify_tls must be true or false, got 1"),
         ("[fetch]\nproxy = true\n", "line 2: fetch.proxy must be text in quotes, got true"),

@@ -24,6 +24,8 @@ PAGES = {
     "keep_text",
     "number",
     "when",
+    "render",
+    "steps",
     "ignore_noise",
     "restless",
 }

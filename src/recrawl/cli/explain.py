@@ -77,6 +77,8 @@ def show(found: Explanation, now: float) -> None:
             out.print(Text(f"{told(said.words, 2 * ERROR)}\n"))
     for each in found.restless:
         out.print(Text(f"{told(each.words, 2 * ERROR)}; --no-restless makes it count\n"))
+    if found.rendering is not None:
+        out.print(Text(f"{told(found.rendering.words, 2 * ERROR)}\n"))
     due = "never" if math.isinf(found.due) else "not known" if math.isnan(found.due) else ahead(found.due, now)
     unknown, fetched = found.last is None, found.state == "active"
     left_out = (UNKNOWN if unknown else ()) + (() if fetched else RANKED)

@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "keep",
-    "keep-text", "number", "when", "ignore-noise", "restless", "robots", "hints", "interval",
+    "keep-text", "number", "when", "render", "steps", "ignore-noise", "restless", "robots", "hints", "interval",
     "active-hours", "notify", "notify-to", "follow", "content",
     "index-delay", "index-batch",
 )  # fmt: skip
@@ -117,6 +117,10 @@ def source_options(command: Function) -> Function:
                          help="Number that is watched: price, stock, version, a selector, text:REGEX."),
             click.option("--when", multiple=True, metavar="CONDITION",
                          help="A change counts only if: 'number < 100', 'appears sold out', …; may be repeated."),
+            click.option("--render", type=click.Choice(["auto", "browser", "never"]),
+                         help="Show a page by a browser before it is read; auto: if it is empty without scripts."),
+            click.option("--step", "steps", multiple=True, metavar="STEP",
+                         help="Done in the browser first: 'click #more', 'wait_for .list', …; may be repeated."),
             click.option("--ignore-noise/--no-ignore-noise", default=None,
                          help="Leave out clocks, ages, nonces and counters of visits."),
             click.option("--restless/--no-restless", default=None,

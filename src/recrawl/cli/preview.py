@@ -35,6 +35,8 @@ SHOWN, LEFT_OUT_SHOWN = 60, 2
 @click.option("--number", metavar="WHAT", help="Number that is watched: price, stock, version, a selector, text:REGEX.")
 @click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
 @click.option("--restless/--no-restless", default=None, help="Leave out text that has changed at nearly every visit.")
+@click.option("--render", type=click.Choice(["auto", "browser", "never"]), help="When a browser shows the page first.")
+@click.option("--step", "steps", multiple=True, metavar="STEP", help="Done in the browser first; may be repeated.")
 @click.option("--header", "headers", multiple=True, metavar="'K: V'", help="Sent to its own origin; may be repeated.")
 @click.option("--allow-private", is_flag=True, default=None, help="Fetch from private networks and this machine too.")
 @click.option("--all", "whole", is_flag=True, help="Show every line, those left out included.")
@@ -124,6 +126,8 @@ def _head(seen: Preview) -> Iterator[str]:
     for number in seen.numbers:
         asked = "watched" if number == seen.number else f"--number {number.name} keeps its history"
         yield visible(f"number: {number.name} {number.said} ({number.where}; {asked})")
+    if seen.rendered:
+        yield visible(f"shown by a browser: {seen.rendered}")
     if seen.compared:
         yield visible(f"compared: {seen.compared}")
     if seen.remark:

@@ -7,6 +7,7 @@ rules, `setting_descriptions` says in one sentence what each setting is for.
 from recrawl.config.loading import load
 from recrawl.config.quiet_hours import QuietHours, active_from, quiet_until
 from recrawl.config.settings import (
+    Browsing,
     Config,
     Discovery,
     Fetching,
@@ -23,6 +24,7 @@ from recrawl.config.settings import (
 from recrawl.config.source_options import SourceOptions, TagSettings
 
 __all__ = [
+    "Browsing",
     "Config",
     "Discovery",
     "Fetching",

@@ -80,6 +80,16 @@ def _size(name: str, text: str) -> None:
         raise ParameterError(name, "a size larger than nothing", repr(text))
 
 
+def _page_time(name: str, text: str) -> None:
+    if not 1.0 <= parse_duration(name, text) <= 600.0:
+        raise ParameterError(name, "a time of 1s to 10m", repr(text))
+
+
+def _page_memory(name: str, text: str) -> None:
+    if parse_size(name, text) < 300_000_000:
+        raise ParameterError(name, "a size of at least 300MB: an empty browser takes nearly so much", repr(text))
+
+
 def _size_or_nothing(name: str, text: str) -> None:
     if text:
         _size(name, text)
@@ -198,6 +208,12 @@ RULES: dict[str, Rule] = {
     "discovery.per_site": _whole(0, 1_000_000_000),
     "discovery.in_all": _whole(0, 1_000_000_000),
     "pages.keep_text": _size,
+    "browser.path": _whole_text,
+    "browser.timeout": _page_time,
+    "browser.memory": _page_memory,
+    "browser.pages": _whole(1, 8),
+    "browser.requests": _whole(1, 10_000),
+    "browser.size": _size,
     "retention.items": _some_time,
     "retention.crawls": _some_time,
     "retention.prices": _some_time,

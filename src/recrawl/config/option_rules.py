@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from recrawl.config.conditions import condition
+from recrawl.config.page_steps import step
 from recrawl.config.quiet_hours import QuietHours
 from recrawl.config.source_options import NONE
 from recrawl.errors import ParameterError
@@ -158,6 +159,13 @@ def digest(name: str, value: str) -> str:
     return value.strip().lower()
 
 
+def render(name: str, value: str) -> str:
+    """Whether a browser shows a page."""
+    if value.strip().lower() not in ("auto", "browser", "never"):
+        raise ParameterError(name, "one of auto, browser, never", repr(value))
+    return value.strip().lower()
+
+
 def switch(name: str, value: str | bool) -> bool:
     """Yes or no."""
     if isinstance(value, bool):
@@ -175,7 +183,9 @@ def outlet_name(name: str, text: str) -> str:
     return text.strip()
 
 
-def _each(rule: Callable[[str, str], str], may_be_none: bool = False) -> Callable[[str, Any], tuple[str, ...]]:
+def _each(
+    rule: Callable[[str, str], str], may_be_none: bool = False, repeated: bool = False
+) -> Callable[[str, Any], tuple[str, ...]]:
     def check(name: str, values: Iterable[str] | str) -> tuple[str, ...]:
         given = [line for line in values.splitlines() if line.strip()] if isinstance(values, str) else list(values)
         if may_be_none and NONE in given:
@@ -184,13 +194,13 @@ def _each(rule: Callable[[str, str], str], may_be_none: bool = False) -> Callabl
             return (NONE,)
         if len(given) > MOST:
             raise ParameterError(name, f"at most {MOST}", len(given))
-        found: dict[str, None] = {}
+        found: list[str] = []
         for place, text in enumerate(given):
             try:
-                found[rule(name, text)] = None
+                found.append(rule(name, text))
             except ParameterError as error:
                 raise ParameterError(name, error.expected, error.got, (place,)) from error
-        return tuple(found)
+        return tuple(found if repeated else dict.fromkeys(found))
 
     return check
 
@@ -205,6 +215,8 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "keep_text": _each(pattern),
     "number": watched_number,
     "when": _each(condition, may_be_none=True),
+    "render": render,
+    "steps": _each(step, may_be_none=True, repeated=True),
     "ignore_noise": switch,
     "restless": switch,
     "robots": switch,

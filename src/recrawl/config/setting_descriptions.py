@@ -44,8 +44,17 @@ WORDS = {
     "Sources you add do not count.",
     "pages.digest": "What is compared on a page: text (the main text, without its own clock, ages, nonces and counters "
     "of visits) or raw (every byte).",
+    "pages.render": "When a browser shows a page before it is read: auto (empty without scripts), browser or never.",
     "pages.keep_text": "How much of a page's text is kept for the next diff.",
     "pages.content": "Whether what items of feeds say in full is kept, to be read here.",
+    "browser.path": "The browser, a Chromium; empty for the system's or, where there is none, Playwright's own.",
+    "browser.sandbox": "Whether Chromium keeps its sandbox, which it cannot as root.",
+    "browser.timeout": "Longest time for one page, its steps included.",
+    "browser.memory": "Most memory of the browser with all its processes; past it, it is ended and started anew.",
+    "browser.pages": "Pages shown at once, 1 to 8.",
+    "browser.requests": "Most requests that a page may make beside its own, 1 to 10000.",
+    "browser.size": "Most bytes that may come in for these.",
+    "browser.screenshots": "Whether pictures are loaded, and a screenshot is kept of the last two states of a page.",
     "retention.items": "How long items are kept.",
     "retention.crawls": "How long the crawl log is kept.",
     "retention.prices": "How long the price history is kept.",
@@ -85,6 +94,8 @@ WORDS = {
     "tags.NAME.keep_text": "Regular expressions of lines that always count on its pages: ['^Price'].",
     "tags.NAME.number": "Number of its pages that is watched: price, stock, version, a selector or text:PATTERN.",
     "tags.NAME.when": "Conditions under which a change of its pages counts: ['number < 100', 'appears sold out'].",
+    "tags.NAME.render": "When a browser shows its pages before they are read: auto, browser or never.",
+    "tags.NAME.steps": "What is done in the browser before: ['click #more', 'wait_for .list'] (docs/rendering.md).",
     "tags.NAME.ignore_noise": "Whether clocks, ages, nonces and counters are ignored. "
     "Default: yes, unless a part is selected.",
     "tags.NAME.restless": "Whether text is ignored that has changed at nearly every visit. "

@@ -13,7 +13,7 @@ import msgspec
 from recrawl.config.live_policies import LEARNED
 from recrawl.config.notification_settings import Notification
 from recrawl.config.quiet_hours import QuietHours
-from recrawl.config.source_options import TagSettings
+from recrawl.config.source_options import Render, TagSettings
 from recrawl.units import parse_duration, parse_rate, parse_size
 
 Scope = Literal["url", "host", "domain"]
@@ -126,6 +126,7 @@ class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """`[pages]`: what counts as a change of a page, and how much of it is kept."""
 
     digest: Literal["text", "raw"] = "text"
+    render: Render = "auto"
     keep_text: str = "200KB"
     content: bool = False
 
@@ -133,6 +134,34 @@ class Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def keep_text_bytes(self) -> int:
         """Of a page's text."""
         return parse_size("pages.keep_text", self.keep_text)
+
+
+class Browsing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[browser]`: how pages are shown that need scripts, and what one of them may take."""
+
+    path: str = ""
+    sandbox: bool = True
+    timeout: str = "20s"
+    memory: str = "1500MB"
+    pages: int = 1
+    requests: int = 300
+    size: str = "20MB"
+    screenshots: bool = True
+
+    @property
+    def timeout_s(self) -> float:
+        """Of one page, in seconds."""
+        return parse_duration("browser.timeout", self.timeout)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of the browser with all its processes."""
+        return parse_size("browser.memory", self.memory)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of what may come in for one page."""
+        return parse_size("browser.size", self.size)
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -237,6 +266,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     hints: HintSwitches = HintSwitches()
     discovery: Discovery = Discovery()
     pages: Pages = Pages()
+    browser: Browsing = Browsing()
     retention: Retention = Retention()
     outlets: Outlets = Outlets()
     web: Web = Web()

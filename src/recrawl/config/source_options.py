@@ -10,9 +10,11 @@ from typing import Literal
 import msgspec
 
 Digest = Literal["text", "raw"]
+Render = Literal["auto", "browser", "never"]
+"""When a page is shown by a browser: where it is empty without scripts, always, or never."""
 NONE = "none"
 """Said of one of `SWITCHED_OFF`: nothing of the kind, whatever its tags say."""
-SWITCHED_OFF = ("ignore", "keep", "number", "when", "notify_to")
+SWITCHED_OFF = ("ignore", "keep", "number", "when", "steps", "notify_to")
 
 
 class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,6 +28,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         keep_text: regular expressions of lines that always count
         number: what number of a page is watched: price, stock, version, a selector, or `text:` and a pattern
         when: conditions under which a change counts (`config.conditions`); one that is met is enough
+        render: whether a browser runs a page's scripts before it is read
+        steps: what is done in the browser before the page is read (`config.page_steps`)
         ignore_noise: whether a page's own clock, "x minutes ago", nonces and counters of visits are left out
         restless: whether text that has changed at nearly every visit, while the rest stood still, is left out
         robots: whether robots.txt is obeyed
@@ -47,6 +51,8 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     keep_text: tuple[str, ...] = ()
     number: str = ""
     when: tuple[str, ...] = ()
+    render: Render | None = None
+    steps: tuple[str, ...] = ()
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None
@@ -78,6 +84,8 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     keep_text: tuple[str, ...] = ()
     number: str = ""
     when: tuple[str, ...] = ()
+    render: Render | None = None
+    steps: tuple[str, ...] = ()
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None

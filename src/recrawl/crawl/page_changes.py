@@ -22,7 +22,7 @@ from msgspec import structs
 from recrawl.crawl.met_conditions import lacks_number, met
 from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import Noise, difference, is_binary, tells_sizes
-from recrawl.crawl.reading.digests import Relation, has_the_view_of, is_of_bytes, relation
+from recrawl.crawl.reading.digests import Relation, has_the_view_of, is_by, is_of_bytes, relation
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.noise import without_noise
 from recrawl.crawl.reading.number_history import History
@@ -30,6 +30,9 @@ from recrawl.crawl.reading.number_history import packed as packed_history
 from recrawl.crawl.reading.number_history import unpacked as unpacked_history
 from recrawl.crawl.reading.pages import is_whole, says_the_same
 from recrawl.crawl.reading.regions import packed, unpacked
+from recrawl.crawl.rendering.record import NOT_SHOWN
+from recrawl.crawl.rendering.record import packed as packed_record
+from recrawl.crawl.rendering.record import unpacked as unpacked_record
 from recrawl.crawl.visits import Visit
 from recrawl.store.records import Version
 from recrawl.store.roles import Items
@@ -81,7 +84,8 @@ def judged(visit: Visit, findings: Findings) -> Verdict:
 
 
 def looked_up(store: Items, visit: Visit, findings: Findings) -> Visit:
-    """A visit of a page with how it differs from the state that is kept of it, and the history of its number."""
+    """A visit of a page with how it differs from the state that is kept of it, its number, and how it was shown."""
+    visit = _with_browser(store, visit, findings)
     before = visit.intent.progress.digest
     if findings.number is None and (not before or relation(before, findings.digest) == "same"):
         return visit
@@ -93,6 +97,17 @@ def looked_up(store: Items, visit: Visit, findings: Findings) -> Visit:
     first = history.told is None
     after = history.followed_by(findings.number, visit.at, told=first or judged(visit, findings).changed)
     return visit if after == history else structs.replace(visit, numbers=packed_history(after))
+
+
+def _with_browser(store: Items, visit: Visit, findings: Findings) -> Visit:
+    """With what is known now of the page in a browser, and what a fetch of it costs by that."""
+    source, shown = visit.intent.source, visit.shown
+    if shown is None and not is_by(visit.intent.counts_when_shown.rule, visit.intent.progress.digest):
+        return visit
+    before = unpacked_record(store.rendering(source.id))
+    record = NOT_SHOWN if shown is None else before.followed_by(shown, visit.at, visit.plain_s, visit.shown_why)
+    record, cost = structs.replace(record, cost=before.cost).charged(source.cost)
+    return structs.replace(visit, rendering=packed_record(record), cost=cost, remark=record.note)
 
 
 def compared_with_kept(store: Items, visit: Visit, findings: Findings, history: History = NO_HISTORY) -> Visit:

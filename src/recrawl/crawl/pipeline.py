@@ -16,6 +16,8 @@
        │◄── FetchResult
        ├──► reading.readers         Document ─► feeds, sitemaps, pages; slow ones in another process
        │◄── Findings
+       ├──► rendering               pages that are empty without scripts: a browser shows them, and they are read again
+       │◄── Rendered
        │ Visit
     committer ····················· collects visits for a moment
        ├──► store                   look_up: which items are new, how a page differs (page_changes)
@@ -56,6 +58,7 @@ from recrawl.crawl.outlets import Outlets
 from recrawl.crawl.push.key_checks import KeyChecks
 from recrawl.crawl.push.subscriber import Subscriber
 from recrawl.crawl.reading.readers import Readers
+from recrawl.crawl.rendering.shown_pages import ShownPages
 from recrawl.crawl.request_budget import ROUNDING, Allotment, RequestBudget, either
 from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.stats import Stats
@@ -92,6 +95,7 @@ class Crawler:
             None if it takes none
         push: who may tell that sources have changed
         item_rules: what the owner wants done with items, as the crawl begins
+        shown_pages: how pages are shown that need a browser; None if none is
     """
 
     def __init__(
@@ -112,6 +116,7 @@ class Crawler:
         budgets: Callable[[float], Allotment] | None = None,
         push: Push | None = None,
         item_rules: tuple[ItemRule, ...] = (),
+        shown_pages: ShownPages | None = None,
     ) -> None:
         self.stats, self.fetcher, self.request_budget = Stats(), fetcher, request_budget
         self.decider, self._clock, self._outlets = decider, clock, outlets
@@ -121,7 +126,7 @@ class Crawler:
         self._left: set[int] | None = None
         self._store_writer = StoreWriter(store, clock, self.stats, self._stopping)
         self._roster_store = RosterStore(decider.roster, self._store_writer)
-        self._visitor = Visitor(fetcher, readers, request_budget, clock, reading or Reading())
+        self._visitor = Visitor(fetcher, readers, request_budget, clock, reading or Reading(), shown_pages)
         self._committer = Committer(
             decider,
             fetcher,

@@ -28,6 +28,8 @@ from recrawl.crawl.reading.findings import Findings, FoundItem
 from recrawl.crawl.reading.items import RENAMED_NOTE, oldest_first, telling, with_believed_dates
 from recrawl.crawl.reading.numbers import says_missing
 from recrawl.crawl.reading.publisher_hints import earliest, headers_in_words, in_words, of_headers, says_how_fresh
+from recrawl.crawl.reading.shells import WORDS as SHELL
+from recrawl.crawl.rendering.record import WORDS as SHOWN
 from recrawl.crawl.urls import origin
 from recrawl.crawl.visits import CrawlRules, Visit, VisitOutcome
 from recrawl.learning.censoring import missed_items
@@ -192,6 +194,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     found_out = VisitOutcome(
         kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed,
         mentions=Mentions.of_page(findings.links), restless=visit.restless, numbers=visit.numbers,
+        rendering=visit.rendering,
     )  # fmt: skip
     return _completed(found_out, visit, rules, source)
 
@@ -276,13 +279,13 @@ def _described(visit: Visit) -> Source:
     """The catalogue's line with what the document says of itself; the very same object if nothing is new."""
     source, findings = visit.intent.source, visit.findings
     assert findings is not None
-    changes: dict[str, str] = {}
+    changes: dict[str, str | float] = {}
     if source.kind == "auto":
         changes["kind"] = findings.kind
     if findings.title and not source.title:
         changes["title"] = findings.title
     note = source.note
-    if note.startswith(FAILING) or note == NO_NUMBER or says_missing(note):
+    if note.startswith((FAILING, SHELL, SHOWN)) or note == NO_NUMBER or says_missing(note):
         note = ""
     if findings.kind == "page" and lacks_number(visit.intent.options.number, visit.intent.options.when):
         note = NO_NUMBER
@@ -290,10 +293,12 @@ def _described(visit: Visit) -> Source:
         note = f"advertises a feed: {findings.advertises[0]}"
     if visit.renamed:
         note = RENAMED_NOTE
-    if findings.remark:
-        note = findings.remark
+    if findings.remark or visit.remark:
+        note = "; ".join(filter(None, (visit.remark, findings.remark)))
     if note != source.note:
         changes["note"] = note
+    if visit.cost is not None and visit.cost != source.cost:
+        changes["cost"] = visit.cost
     return msgspec.structs.replace(source, **changes) if changes else source
 
 

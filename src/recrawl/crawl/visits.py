@@ -18,6 +18,8 @@ from recrawl.crawl.hold_causes import Causes
 from recrawl.crawl.mentions import Mentions
 from recrawl.crawl.reading.findings import Findings
 from recrawl.crawl.reading.page_selection import WhatCounts
+from recrawl.crawl.rendering.messages import Rendered
+from recrawl.crawl.rendering.record import Why
 from recrawl.kernels.worth import mean_remaining, remaining
 from recrawl.store.records import Crawl, Outcome, Progress, Source, VisitUpdate
 from recrawl.store.source_terms import Defaults, EffectiveOptions
@@ -83,6 +85,11 @@ class Intent(msgspec.Struct, frozen=True):
         """What of a page is compared."""
         return WhatCounts.of(self.source.select, self.options)
 
+    @property
+    def counts_when_shown(self) -> WhatCounts:
+        """The same where a browser shows the page."""
+        return msgspec.structs.replace(self.counts, rendered=True)
+
     def hints(self, usual: HintSwitches) -> HintSwitches:
         """Which of the publisher's words count: none where the owner says so, or says when to fetch it."""
         return usual if self.options.hints and self.options.interval is None else NO_HINTS
@@ -121,6 +128,12 @@ class Visit(msgspec.Struct, frozen=True):
             where they differ: only restless text did; or nothing
         restless: what is known of the page's restless text now, as it is stored; None if nothing was learned
         met: the owner's condition that is met, as it was written; None where nothing differs or none was set
+        shown: what a browser took to show it; None where none did
+        shown_why: why one did
+        plain_s: what its document took alone, fetched and read, in seconds
+        rendering: what is known now of the page in a browser, as it is stored; None where nothing was learned
+        cost: what a fetch of it costs by that; None where nothing was learned
+        remark: what its owner should know of that
         numbers: the history of the page's number now, as it is stored; None where it is as it was
         taken: the address it has moved to is another source's already
         size: of the document in bytes
@@ -142,6 +155,12 @@ class Visit(msgspec.Struct, frozen=True):
     kept_text: Literal["", "same", "changed", "restless"] = ""
     restless: bytes | None = None
     met: str | None = None
+    shown: Rendered | None = None
+    shown_why: Why = "shell"
+    plain_s: float = 0.0
+    rendering: bytes | None = None
+    cost: float | None = None
+    remark: str = ""
     numbers: bytes | None = None
     taken: bool = False
     size: int = 0

@@ -436,6 +436,10 @@ class VisitUpdate(msgspec.Struct, kw_only=True):
     marks: list[Mark] = []
     blocked: list[int] = []
     """Keys of items that the owner does not want: they count as known while they are listed."""
+    rendering: bytes | None = None
+    """What is known now of its page in a browser; None: nothing was learned."""
+    screenshots: bytes | None = None
+    """How its page looked in its last two states; None: that is as it was."""
     source: Source | None = None
     """The catalogue's line where the crawl changes it: kind detected, title, moved, retired, note."""
     children: list[Source] = []

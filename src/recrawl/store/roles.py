@@ -194,6 +194,14 @@ class Items(Protocol):
         """What these items say in full, by number; of those of which it is kept."""
         ...
 
+    def rendering(self, source: int) -> bytes | None:
+        """What is known of its page in a browser; None if nothing is."""
+        ...
+
+    def screenshots(self, source: int) -> bytes | None:
+        """How its page looked in its last two states; None if nobody knows."""
+        ...
+
     def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
         """What differed, by the id of each of these changes; those whose version was dropped are left out."""
         ...

@@ -14,7 +14,7 @@ import msgspec
 
 from recrawl.config import Config, SourceOptions, TagSettings
 from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
-from recrawl.config.source_options import NONE, SWITCHED_OFF, USUAL, Digest
+from recrawl.config.source_options import NONE, SWITCHED_OFF, USUAL, Digest, Render
 from recrawl.units import parse_duration
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_text: tuple[str, ...] = ()
     number: str = ""
     when: tuple[str, ...] = ()
+    render: Render = "auto"
+    steps: tuple[str, ...] = ()
     ignore_noise: bool = True
     restless: bool = True
     robots: bool = True
@@ -73,6 +75,7 @@ class Defaults:
     """What counts for sources that say nothing themselves: the settings' words, and those of tags."""
 
     digest: Digest = "text"
+    render: Render = "auto"
     robots: bool = True
     tags: Mapping[str, TagSettings] = field(default_factory=dict)
     half_life_s: float = HALF_LIFE_S
@@ -88,6 +91,7 @@ class Defaults:
         """As the settings say."""
         return cls(
             config.pages.digest,
+            config.pages.render,
             config.politeness.robots,
             config.tags,
             config.half_life_s,
@@ -118,6 +122,7 @@ class Defaults:
                 own_half_life=source.half_life,
                 own_max_age=source.max_age,
                 digest=self.digest,
+                render=self.render,
                 robots=self.robots,
                 content=self.content,
                 ignore_noise=not source.select,
@@ -142,6 +147,8 @@ class Defaults:
             keep_text=said("keep_text") or (),
             number=said("number") or "",
             when=said("when") or (),
+            render=said("render") or self.render,
+            steps=said("steps") or (),
             ignore_noise=not source.select if noise is None else noise,
             restless=_unless_said(said("restless"), not source.select),
             robots=_unless_said(said("robots"), self.robots),

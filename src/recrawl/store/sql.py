@@ -325,12 +325,22 @@ class SqlItems(SqlRole):
 
     def watched_number(self, source: int) -> bytes | None:
         """The history of the number that is watched on its page."""
-        rows = self._fetch("SELECT record FROM numbers WHERE source = $1", source)
-        return bytes(rows[0][0]) if rows else None
+        return self._record("numbers", source)
 
     def restless(self, source: int) -> bytes | None:
         """What is known of text on its page that changes at nearly every visit."""
-        rows = self._fetch("SELECT record FROM restless WHERE source = $1", source)
+        return self._record("restless", source)
+
+    def rendering(self, source: int) -> bytes | None:
+        """What is known of its page in a browser."""
+        return self._record("rendering", source)
+
+    def screenshots(self, source: int) -> bytes | None:
+        """How its page looked in its last two states."""
+        return self._record("screenshots", source)
+
+    def _record(self, table: str, source: int) -> bytes | None:
+        rows = self._fetch(f"SELECT record FROM {table} WHERE source = $1", source)
         return bytes(rows[0][0]) if rows else None
 
 

@@ -48,6 +48,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "versions": names(Version),
     "restless": ("source", "record"),
     "numbers": ("source", "record"),
+    "rendering": ("source", "record"),
+    "screenshots": ("source", "record"),
     "clicks": names(Click),
     "readers": names(Reader),
     "reader_sources": ("reader", "source", "title", "labels", "added", "read_to", "read_since"),

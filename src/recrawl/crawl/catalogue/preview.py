@@ -28,11 +28,14 @@ from recrawl.crawl.reading.page_selection import WhatCounts
 from recrawl.crawl.reading.preview_parts import without_restless
 from recrawl.crawl.reading.readers import Document, Readers
 from recrawl.crawl.reading.regions import unpacked
+from recrawl.crawl.rendering.messages import Rendered
+from recrawl.crawl.rendering.renderer import NoBrowserError, Renderer
+from recrawl.crawl.rendering.shown_pages import ShownPages, as_shown, wanted, without_browser
 from recrawl.crawl.request_budget import NoBudget
 from recrawl.crawl.urls import origin
 from recrawl.store.records import Source
 from recrawl.store.roles import CrawlLog, Items
-from recrawl.store.source_terms import Defaults
+from recrawl.store.source_terms import Defaults, EffectiveOptions
 
 LONGEST_S = 60.0
 """For all of it: robots.txt, redirects and reading included."""
@@ -59,6 +62,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         feeds: that a page names
         sitemaps: that its robots.txt names
         children: that a sitemap index lists
+        rendered: of a page that a browser showed: what that took
         remark: what its owner would be told
     """
 
@@ -81,6 +85,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     feeds: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
+    rendered: str = ""
     remark: str = ""
 
 
@@ -100,7 +105,7 @@ async def look_at(config: Config, source: Source, store: Known | None = None, cl
         slots.restore(store.holds(timer.now()))
     robots = RobotsCache(config.fetch.user_agent, (lambda _: None) if store is None else store.robots)
     fetcher = Fetcher(HttpTransport(config.fetch, timer), robots, slots, NoBudget(), timer, config.fetch)
-    readers = Readers()
+    readers, pages = Readers(), ShownPages(Renderer(config.browser, config.fetch), fetcher)
     seen = Preview(url=source.url, address=source.url)
     try:
         async with asyncio.timeout(LONGEST_S):
@@ -111,7 +116,9 @@ async def look_at(config: Config, source: Source, store: Known | None = None, cl
                 return seen
             counts = WhatCounts.of(source.select, options)
             document = _document(source, fetched.final_url, fetched.response, counts, timer.now())
-            found = await readers.read(document)
+            found, shown = await _read_or_shown(readers, pages, source, options, fetched, document)
+            if shown is not None:
+                counts, seen = msgspec.structs.replace(counts, rendered=True), _told_of(seen, shown, fetched)
             if store is not None and source.id and options.restless:
                 found = _without_restless(found, store.restless(source.id), document.now)
             return _read(seen, found, counts)
@@ -120,8 +127,48 @@ async def look_at(config: Config, source: Source, store: Known | None = None, cl
     except UnreadableError as error:
         return msgspec.structs.replace(seen, error=str(error))
     finally:
+        await pages.close()
         await readers.close()
         await fetcher.close()
+
+
+async def _read_or_shown(
+    readers: Readers,
+    pages: ShownPages,
+    source: Source,
+    options: EffectiveOptions,
+    fetched: FetchResult,
+    document: Document,
+) -> tuple[Findings, Rendered | None]:
+    """What a document says, and if a browser had to show it, what that took."""
+    found, trouble, response = None, None, fetched.response
+    assert response is not None
+    try:
+        found = await readers.read(document)
+    except UnreadableError as error:
+        trouble = error
+    why = wanted(options.render, response, found, str(trouble or ""))
+    if why is not None:
+        try:
+            shown = await pages.show(source, options, fetched)
+            body = as_shown(response, shown)
+            counts = msgspec.structs.replace(document.counts, rendered=True)
+            again = _document(msgspec.structs.replace(source, kind="page"), shown.url, body, counts, document.now)
+            return await readers.read(again), shown
+        except NoBrowserError as missing:
+            if why == "asked" or found is None:
+                raise UnreadableError(str(missing)) from missing
+            return msgspec.structs.replace(found, remark=without_browser(str(missing))), None
+    if found is None:
+        raise trouble or UnreadableError("nothing to read")
+    return found, None
+
+
+def _told_of(seen: Preview, shown: Rendered, fetched: FetchResult) -> Preview:
+    own = f"{shown.requests} request{'' if shown.requests == 1 else 's'} of its own"
+    refused = f" ({shown.refused} refused: {', '.join(shown.refusals)})" if shown.refusals else ""
+    words = f"{shown.seconds:.1f} s, {shown.cpu_s:.1f} s of processor time, {own}{refused}"
+    return msgspec.structs.replace(seen, rendered=words, requests=fetched.requests, size=len(shown.html))
 
 
 def _document(source: Source, url: str, response: Response, counts: WhatCounts, now: float) -> Document:

@@ -22,6 +22,7 @@ from recrawl.config import Config, QuietHours, active_from, quiet_until
 from recrawl.config.settings import HALF_LIFE_S, MAX_AGE_S
 from recrawl.crawl.explaining.list_words import AsList, NamedBy
 from recrawl.crawl.explaining.pace import arrivals_per_s, first_wait, pace_in_words, stated_pace
+from recrawl.crawl.explaining.page_rendering import PageRendering
 from recrawl.crawl.explaining.ranking import UNPRICED, Rank
 from recrawl.crawl.explaining.restless_text import RestlessText
 from recrawl.crawl.own_holds import OwnHold, due_at, own_hold
@@ -128,6 +129,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         why: all of it in one sentence
         hub: who tells of its changes, in words; empty for nobody
         restless: text of a page that is left out because it changes at nearly every visit
+        rendering: of a page that a browser shows, why, and what that takes
     """
 
     id: int
@@ -171,6 +173,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     crawls: list[Crawl] = []
     hub: str = ""
     restless: list[RestlessText] = []
+    rendering: PageRendering | None = None
 
 
 def explain(

@@ -36,6 +36,7 @@ ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, "
     "text/html;q=0.8, */*;q=0.5"
 )
+MOST_COOKIES = 50
 FORM_TYPE = "application/x-www-form-urlencoded"
 _URL = re.compile(r"(https?)://([A-Za-z0-9._~:\[\]-]+)([/?][!\"$-~]*)?(?:#.*)?", re.IGNORECASE)
 """One that can go out as it is: scheme, authority, path and query."""
@@ -127,7 +128,8 @@ class HttpTransport:
         if body:
             encoding = fields.get("content-encoding", "")
             body = await self._unpacked(body, encoding, request, end) if 200 <= status < 300 else b""
-        return Response(shown, status, fields, body, self._clock.now() - began)
+        cookies = tuple(headers.getall("Set-Cookie", ())[:MOST_COOKIES])
+        return Response(shown, status, fields, body, self._clock.now() - began, cookies)
 
     async def close(self) -> None:
         """Give back connections."""

@@ -63,6 +63,7 @@ class Response(msgspec.Struct, frozen=True):
 
     Parameters
         headers: names in lower case
+        cookies: that it sets, as it says them; for a browser that shows it, nobody else keeps them
     """
 
     url: str
@@ -70,6 +71,7 @@ class Response(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
     body: bytes
     elapsed_s: float = 0.0
+    cookies: tuple[str, ...] = ()
 
 
 class Transport(Protocol):

@@ -75,6 +75,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         children: of a sitemap index: the sitemaps it lists, by the protocol's cross-host rule
         advertises: feeds an HTML page names in its head
         links: of a page: where it leads, in document order, each address once
+        shell: of a page: it is empty without scripts
         remark: something the owner should know ("cut off after 50 000 entries"), or nothing
         parts: of a page, where asked for: all its lines, those that do not count included
         stay_away_s: the publisher asks not to be read again within so many seconds (ttl, Cache-Control, Expires)
@@ -97,6 +98,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     children: tuple[str, ...] = ()
     advertises: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    shell: bool = False
     remark: str = ""
     parts: tuple[tuple[Part, ...], ...] = ()
     stay_away_s: float | None = None

@@ -41,6 +41,7 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
         number: which number is watched; it always counts
         matching: regular expressions of lines that are told apart; they change nothing of what is compared
         ignore_noise: whether what certainly changes by itself is left out (`noise`)
+        rendered: whether it is the page as a browser shows it
     """
 
     select: str = ""
@@ -52,6 +53,7 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
     keep_text: tuple[str, ...] = ()
     number: str = ""
     matching: tuple[str, ...] = ()
+    rendered: bool = False
 
     @classmethod
     def of(cls, select: str, options: EffectiveOptions) -> WhatCounts:
@@ -103,6 +105,8 @@ class WhatCounts(msgspec.Struct, frozen=True, kw_only=True):
             said.append(f"always with {', '.join([*self.keep, *(f'lines like {each}' for each in self.keep_text)])}")
         if self.number:
             said.append(f"with the number {self.number}")
+        if self.rendered:
+            said.append("as a browser shows it")
         if self.ignore_noise == bool(self.select):
             said.append("without clocks, ages and counters" if self.ignore_noise else "clocks and counters included")
         return ", ".join(said)
@@ -126,7 +130,8 @@ def _encodable(counts: WhatCounts) -> list[object]:
     said = [_mended(value) for value in (counts.select, counts.digest, counts.ignore, counts.ignore_text)]
     kept = [_mended(value) for value in (counts.keep, counts.keep_text)]
     number = [_mended(counts.number)] if counts.number else []
-    return [*said, counts.ignore_noise, *(kept if number or any(kept) else []), *number]
+    shown = [True] if counts.rendered else []
+    return [*said, counts.ignore_noise, *(kept if number or any(kept) else []), *number, *shown]
 
 
 def _matching(when: tuple[str, ...]) -> tuple[str, ...]:

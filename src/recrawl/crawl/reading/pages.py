@@ -12,7 +12,7 @@ from typing import Any
 from lxml import etree
 
 from recrawl.crawl import urls
-from recrawl.crawl.reading import hub_links, numbers
+from recrawl.crawl.reading import hub_links, numbers, shells
 from recrawl.crawl.reading.digests import digest_of, relation
 from recrawl.crawl.reading.findings import Findings, Number, UnreadableError
 from recrawl.crawl.reading.main_text import Text, main_text, picked_text
@@ -79,6 +79,7 @@ def read_page(
         digest=_digest(text, counts, now, body if raw is None else raw),
         advertises=advertised(root, url),
         links=links_of(root, url, picked_elements(root, counts.select) if counts.select else [root], set(ignored)),
+        shell=not counts.rendered and shells.is_shell(root),
         remark=_remark(body) or _lacks(number, counts) or (remark if counts.digest == "text" else ""),
         parts=with_kept(parts, text),
         **hub_links.of_links(root.iterfind("head/link"), url)._asdict(),
@@ -221,7 +222,8 @@ def _read_tree(root: Any, select: str, ignored: dict[Any, str], marked: bool = F
         return main_text(root, ignored, marked)
     picked = picked_elements(root, select)
     if not picked:
-        raise UnreadableError(f"the selector {select[:200]!r} picks nothing on this page")
+        shell = f", and {shells.WORDS}" if shells.is_shell(root) else ""
+        raise UnreadableError(f"the selector {select[:200]!r} picks nothing on this page{shell}")
     inside: set[Any] = set()
     text = Text()
     for element in picked:

@@ -48,6 +48,8 @@ _BELONGING = (
     "versions",
     "restless",
     "numbers",
+    "rendering",
+    "screenshots",
     "strayed",
     "signals",
     "reader_sources",

@@ -32,11 +32,12 @@ _HOLD = Table(Hold, more={"digest": "bytea", "bucket": "integer"})
 _ROBOTS = Table(Robots, more={"digest": "bytea"})
 _INSERT_CRAWLS = f"INSERT INTO crawls ({_CRAWL.names}) {_CRAWL.given}"
 _INSERT_VERSIONS = f"INSERT INTO versions ({_VERSION.names}) {_VERSION.given}"
-_REPLACE_RESTLESS, _REPLACE_NUMBERS = (
-    f"INSERT INTO {table} (source, record) SELECT * FROM unnest($1::bigint[], $2::bytea[]) "
+_REPLACE_RECORD = {
+    table: f"INSERT INTO {table} (source, record) SELECT * FROM unnest($1::bigint[], $2::bytea[]) "
     "ON CONFLICT (source) DO UPDATE SET record = excluded.record"
-    for table in ("restless", "numbers")
-)
+    for table in ("restless", "numbers", "rendering", "screenshots")
+}
+"""Of what is kept of pages, by the table and the name in `VisitUpdate`."""
 _INSERT_CONTENTS = """
 INSERT INTO contents SELECT items.id, said.author, said.record
 FROM unnest($1::bigint[], $2::bigint[], $3::varchar[], $4::bytea[]) AS said (source, key, author, record)
@@ -83,10 +84,11 @@ WITH before AS (
 UPDATE sources SET url = $2, digest = $3, bucket = NULL FROM before WHERE sources.id = before.id
 """
 _FOUND_OUT = """
-UPDATE sources SET kind = new.kind, title = new.title, note = new.note, revision = $6,
-    state = CASE WHEN new.state = 'retired' THEN 'retired' ELSE sources.state END
-FROM unnest($1::bigint[], $2::varchar[], $3::varchar[], $4::varchar[], $5::varchar[])
-    AS new (id, kind, title, note, state)
+UPDATE sources SET kind = new.kind, title = new.title, note = new.note, revision = $8,
+    state = CASE WHEN new.state = 'retired' THEN 'retired' ELSE sources.state END,
+    cost = CASE WHEN sources.revision = new.revision THEN new.cost ELSE sources.cost END
+FROM unnest($1::bigint[], $2::varchar[], $3::varchar[], $4::varchar[], $5::varchar[], $6::float8[], $7::bigint[])
+    AS new (id, kind, title, note, state, cost, revision)
 WHERE sources.id = new.id
 """
 
@@ -166,10 +168,9 @@ def _write(connection: PostgresConnection, part: Part) -> None:
     items = [batch.items[place] for place in ahead]
     _write_items(connection, items + [item for s in updates for item in s.items])
     _insert(connection, _INSERT_VERSIONS, _VERSION, [s.version for s in updates if s.version])
-    if learned := {s.crawl.source: s.restless for s in updates if s.restless is not None}:
-        connection.run(_REPLACE_RESTLESS, [*learned], [*learned.values()])
-    if watched := {s.crawl.source: s.numbers for s in updates if s.numbers is not None}:
-        connection.run(_REPLACE_NUMBERS, [*watched], [*watched.values()])
+    for table, statement in _REPLACE_RECORD.items():
+        if records := {s.crawl.source: record for s in updates if (record := getattr(s, table)) is not None}:
+            connection.run(statement, [*records], [*records.values()])
     _write_reading(connection, updates)
     _write_catalogue(connection, [s for s in updates if s.source or s.children], number)
     if children := [child for s in updates for child in s.children]:
@@ -245,7 +246,7 @@ def _write_catalogue(connection: PostgresConnection, updates: Sequence[VisitUpda
         for source in changed.values():
             connection.run(_MOVE, source.id, source.url, digest(source.url), source.revision, number)
         rows = [_found_out(source) for source in changed.values()]
-        connection.run(_FOUND_OUT, *columns_of(rows, 5), number)
+        connection.run(_FOUND_OUT, *columns_of(rows, 7), number)
 
 
 def _take_in(connection: PostgresConnection, finds: Finds) -> None:
@@ -258,7 +259,7 @@ def _take_in(connection: PostgresConnection, finds: Finds) -> None:
 
 
 def _found_out(source: Source) -> tuple[object, ...]:
-    return source.id, source.kind, source.title, source.note, source.state
+    return source.id, source.kind, source.title, source.note, source.state, source.cost, source.revision
 
 
 def _write_events(connection: PostgresConnection, events: Sequence[Event]) -> None:

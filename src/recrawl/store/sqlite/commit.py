@@ -20,8 +20,11 @@ from recrawl.store.sqlite.rows import as_row, insert, insertion
 _CRAWL = "INSERT INTO crawls (id, before, " + columns(Crawl) + f") VALUES (?, ?{', ?' * len(names(Crawl))})"
 _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
 _VERSION = insertion("versions", Version, without="id")
-_RESTLESS = "INSERT OR REPLACE INTO restless (source, record) VALUES (?, ?)"
-_NUMBER = "INSERT OR REPLACE INTO numbers (source, record) VALUES (?, ?)"
+_RECORD = {
+    table: f"INSERT OR REPLACE INTO {table} (source, record) VALUES (?, ?)"
+    for table in ("restless", "numbers", "rendering", "screenshots")
+}
+"""Of what is kept of pages, by the table and the name in `VisitUpdate`."""
 _CONTENT = "INSERT OR IGNORE INTO contents SELECT id, ?, ? FROM items WHERE source = ? AND key = ?"
 _BLOCK = "INSERT OR IGNORE INTO dropped (source, key) VALUES (?, ?)"
 _EVENT = insertion("events", Event, without="seq")
@@ -53,6 +56,7 @@ _FOUND_OUT = """
 UPDATE sources SET
     kind = :kind, title = :title, note = :note, revision = :new,
     state = CASE WHEN :state = 'retired' THEN 'retired' ELSE state END,
+    cost = CASE WHEN revision = :old THEN :cost ELSE cost END,
     url = CASE WHEN revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url) THEN :url ELSE url END
 WHERE id = :id
 """
@@ -100,8 +104,9 @@ def _write(connection: sqlite3.Connection, batch: Batch) -> None:
     _write_crawls(connection, updates, latest)
     _write_items(connection, [_item_row(item) for s in updates for item in s.items])
     connection.executemany(_VERSION, [_version_row(s.version) for s in updates if s.version])
-    connection.executemany(_RESTLESS, [(s.crawl.source, s.restless) for s in updates if s.restless is not None])
-    connection.executemany(_NUMBER, [(s.crawl.source, s.numbers) for s in updates if s.numbers is not None])
+    for table, statement in _RECORD.items():
+        records = [(s.crawl.source, record) for s in updates if (record := getattr(s, table)) is not None]
+        connection.executemany(statement, records)
     _write_reading(connection, updates)
     _write_catalogue(connection, updates, batch.discovery)
     insert(connection, _EVENT, [_event_row(event) for s in updates for event in s.events])
@@ -193,5 +198,5 @@ def _take_in(connection: sqlite3.Connection, finds: Finds) -> None:
 
 
 def _found_out(source: Source, revision: int) -> dict[str, object]:
-    kept = ("id", "kind", "title", "note", "state", "url")
+    kept = ("id", "kind", "title", "note", "state", "cost", "url")
     return {name: getattr(source, name) for name in kept} | {"old": source.revision, "new": revision}

@@ -35,6 +35,8 @@ _TABLES = (
     "restless",
     "numbers",
     "contents",
+    "rendering",
+    "screenshots",
     "events",
     "prices",
     "removed",
@@ -55,6 +57,8 @@ _ORPHANS_POSSIBLE = (
     "versions",
     "restless",
     "numbers",
+    "rendering",
+    "screenshots",
 )
 _LINKS = {"crawl", "before"}
 """Columns by which crawls of a source are found."""

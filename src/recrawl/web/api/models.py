@@ -85,6 +85,8 @@ class SourceTerms(Record):
     keep_text: Several | None = None
     number: Annotated[str, Field(max_length=500)] | None = None
     when: Several | None = None
+    render: Literal["auto", "browser", "never"] | None = None
+    steps: Several | None = None
     ignore_noise: bool | None = None
     restless: bool | None = None
     robots: bool | None = None
@@ -322,6 +324,23 @@ class RestlessOut(Record):
     words: str
 
 
+class PageRenderingOut(Record):
+    """Of a page that a browser shows: since when, why, and what one visit takes."""
+
+    since: float
+    why: str
+    seconds: float
+    cpu_s: float
+    plain_s: float
+    measured_cost: float
+    requests: int
+    refused: int
+    refusals: list[str]
+    received: int
+    memory: int
+    words: str
+
+
 class ExplanationOut(Record):
     """Why a source is fetched when it is."""
 
@@ -354,6 +373,7 @@ class ExplanationOut(Record):
     as_list: AsListOut | None = None
     named_by: NamedByOut | None = None
     restless: list[RestlessOut] = []
+    rendering: PageRenderingOut | None = None
 
     @classmethod
     def of(cls, found: Explanation, clicks: int) -> Self:
@@ -363,7 +383,8 @@ class ExplanationOut(Record):
         itself = None if found.as_list is None else AsListOut.from_records(found.as_list)
         by = None if found.named_by is None else NamedByOut.from_records(found.named_by)
         more = {"as_list": itself, "named_by": by, "restless": [RestlessOut.from_records(r) for r in found.restless]}
-        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons, **more)
+        shown = None if found.rendering is None else PageRenderingOut.from_records(found.rendering)
+        return cls.from_records(found, held_back=held, clicks=clicks, reasons=reasons, rendering=shown, **more)
 
 
 class ProspectOut(Record):

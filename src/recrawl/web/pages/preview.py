@@ -24,7 +24,19 @@ from recrawl.web.query_parameters import LARGEST_ID
 from recrawl.web.rendering import Pages
 from recrawl.web.views.preview import MOST_LINES, runs
 
-FIELDS = ("select", "ignore", "ignore_text", "keep", "keep_text", "number", "ignore_noise", "restless", "digest")
+FIELDS = (
+    "select",
+    "ignore",
+    "ignore_text",
+    "keep",
+    "keep_text",
+    "number",
+    "render",
+    "steps",
+    "ignore_noise",
+    "restless",
+    "digest",
+)
 MOST_ITEMS = 100
 
 
