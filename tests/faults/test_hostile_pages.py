@@ -44,7 +44,7 @@ def loop() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="module")
 def renderer(loop: asyncio.Runner) -> Iterator[Renderer]:
     async def made() -> Renderer:
-        return Renderer(Browsing(sandbox=False, timeout="12s", requests=100, memory="1200MB"), Fetching())
+        return Renderer(Browsing(sandbox=False, timeout="7s", requests=100, memory="1200MB"), Fetching())
 
     made_one = loop.run(made())
     yield made_one
@@ -275,7 +275,7 @@ def test_a_browser_that_hangs_is_ended_with_all_its_processes(loop: asyncio.Runn
     found = loop.run(renderer.render(order("<p>words</p>"), nowhere))
     assert found.reason == "timeout"
     assert processes.usage(tree).processes == 0
-    renderer._browsing = Browsing(sandbox=False, timeout="12s")
+    renderer._browsing = Browsing(sandbox=False, timeout="7s")
     assert b"words" in loop.run(renderer.render(order("<p>words</p>"), nowhere)).html
 
 
