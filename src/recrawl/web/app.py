@@ -35,6 +35,7 @@ from recrawl.web.pages import (
     one_source,
     overview,
     preview,
+    reading,
     sources,
     websub,
     whatif,
@@ -95,6 +96,7 @@ def make_app(store: Store, config: Config, clock: Clock, *, access: Access | Non
     app.include_router(one_source.router(context, pages))
     app.include_router(items.router(context, pages, measures, click_key, searches))
     app.include_router(preview.router(context, pages))
+    app.include_router(reading.router(context, pages))
     app.include_router(whatif.router(context, pages))
     app.include_router(fleet.router(context, pages))
     app.include_router(login.router(context, pages, access))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from functools import lru_cache
+from html import escape, unescape
 from typing import Any
 
 from recrawl.crawl import urls
@@ -39,8 +40,9 @@ _ATTRIBUTES = {
     "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}, "abbr": {"title"}, "*": {"dir", "lang"},
 }  # fmt: skip
 _ADDRESSES = ("href", "src")
-_PIXEL = re.compile(r'<img (?=[^>]*\b(?:width|height)="[01](?:px)?")[^>]*>')
-_PICTURE_WITHOUT_ADDRESS = re.compile(r"<img (?![^>]*\bsrc=)[^>]*>")
+_PICTURE = re.compile(r'<img((?:\s+[a-z]+="[^"]*")*)\s*/?>')
+"""As it stands in what was sanitised: a value may hold any sign but quotes."""
+_VALUE = re.compile(r'\s([a-z]+)="([^"]*)"')
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 
 
@@ -69,7 +71,7 @@ def sanitised(html: str, base: str) -> str:
             link_rel="noopener noreferrer nofollow",
             set_tag_attribute_values={"img": {"referrerpolicy": "no-referrer"}},
         )
-        clean = _PICTURE_WITHOUT_ADDRESS.sub("", _PIXEL.sub("", clean)).strip()
+        clean = _PICTURE.sub(_seen, clean).strip()
         size = len(clean.encode("utf-8", "replace"))
         if size <= MOST:
             return clean if clean.isascii() else "\n".join(visible(line) for line in clean.splitlines())
@@ -77,10 +79,29 @@ def sanitised(html: str, base: str) -> str:
     return ""
 
 
+def _seen(found: re.Match[str]) -> str:
+    """A picture that somebody sees; nothing for one without an address, or of one pixel."""
+    values = dict(_VALUE.findall(found[1]))
+    tiny = any(values.get(name, "").removesuffix("px") in ("0", "1") for name in ("width", "height"))
+    return "" if tiny or "src" not in values else found[0]
+
+
+def without_pictures(html: str) -> str:
+    """What was sanitised, with words in place of its pictures.
+
+    >>> without_pictures('<p><img src="https://a.example/x" alt="A cat > a dog"></p>')
+    '<p><span class="picture">A cat &gt; a dog</span></p>'
+    """
+
+    def words(found: re.Match[str]) -> str:
+        said = unescape(dict(_VALUE.findall(found[1])).get("alt", "")).strip() or "a picture"
+        return f'<span class="picture">{escape(said)}</span>'
+
+    return _PICTURE.sub(words, html)
+
+
 def paragraphs(text: str) -> str:
     """Plain text as markup, a paragraph per line."""
-    from html import escape
-
     return "".join(f"<p>{escape(line)}</p>" for line in text.splitlines() if line.strip())
 
 

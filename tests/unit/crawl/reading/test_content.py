@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import CORPUS
-from recrawl.crawl.reading.content import MOST, packed, paragraphs, sanitised, unpacked
+from recrawl.crawl.reading.content import MOST, packed, paragraphs, sanitised, unpacked, without_pictures
 from recrawl.crawl.reading.in_full import Asked
 from recrawl.crawl.reading.readers import Document, read
 
@@ -25,6 +25,7 @@ PIECES = [
     "<a href='data:text/html,x'>", "<object data=x>", "<base href=//e.example>", "<meta http-equiv=refresh content=0>",
     "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>", "<p style='background:url(//e.example)'>",
     "text & more",
+    "<img width=1 src=x alt='><script>alert(1)</script>'>", "<img alt='\"><svg onload=alert(1)>' src=y>",
     "</p>", "<template><script>x</script></template>", "<a href='/rel?x=1&amp;y=2'>rel</a>", "<b>", "<table><tr><td>",
 ]  # fmt: skip
 
@@ -76,6 +77,7 @@ class TestSanitising:
         clean = sanitised("".join(pieces), BASE)
         assert wrong(clean) == []
         assert "alert(1)</script" not in clean
+        assert {*wrong(without_pictures(clean))} <= {"class"}
         assert sanitised(clean, BASE) == clean
 
     def test_structure_and_links_stay(self) -> None:
