@@ -70,8 +70,8 @@ def _alike(
     near = {other for word in mine for other in by_word.get(word, ())[-COMPARED:]}
     for other in sorted(near, reverse=True):
         theirs = words[other]
-        common = len(mine & theirs)
-        if common < ALIKE * len(mine | theirs) or abs(items[other].first_seen - item.first_seen) > APART_S:
+        common, apart = len(mine & theirs), abs(items[other].first_seen - item.first_seen)
+        if common < ALIKE * len(mine | theirs) or apart > APART_S or _numbers(mine) != _numbers(theirs):
             continue
         told = _joined(of[other], item, f"{common} of {len(mine | theirs)} words of the titles")
         if told is not None:
@@ -85,6 +85,11 @@ def _joined(story: Story | None, item: Item, why: str) -> Story | None:
     story.items.append(item)
     story.why[item.id] = why
     return story
+
+
+def _numbers(words: frozenset[str]) -> frozenset[str]:
+    """ "Part 3" and "Part 4" are two stories, however much else they have in common."""
+    return frozenset(word for word in words if word.isdecimal())
 
 
 def _words(title: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """The reading page: what one reader has not read yet, the rest behind it, and what items say in full.
 
-Whoever may see the page is a reader like those with programs of their own: with one reader in the store it is that one;
-without any, one is made; with several, one of them is chosen.
+Whoever may see the page is a reader like those with programs of their own: one of those in the store, chosen on the
+page where there are several. Where there is none, one is made when something is subscribed to.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ReadingPage:
 
 
 def reader_of(context: Context, name: str = "") -> Reader:
-    """Who reads; ParameterError for somebody unknown."""
+    """Who reads; ParameterError for somebody unknown. With number 0 where there is nobody yet."""
     store = context.store
     known = store.readers()
     if name:
@@ -65,8 +65,7 @@ def reader_of(context: Context, name: str = "") -> Reader:
     if own is not None or known:
         return own or known[0]
     # Nobody can log in as this one elsewhere: no password has this hash.
-    made = Reader(name=OWN, password="!", key=secrets.token_hex(32), added=context.now())
-    return msgspec.structs.replace(made, id=store.add_reader(made))
+    return Reader(name=OWN, password="!", key=secrets.token_hex(32), added=context.now())
 
 
 def reading_page(
@@ -134,8 +133,9 @@ def act(context: Context, reader: Reader, item: int, what: Act) -> bool:
 
 def read_everything(context: Context, reader: Reader) -> int:
     """Subscribe to all feeds of the catalogue, and keep what they say in full; how many that are."""
+    id = reader.id or context.store.add_reader(reader)
     feeds = [source for source in context.store.sources(state="active", limit=MOST_SUBSCRIPTIONS) if _may_read(source)]
-    context.store.subscribe(reader.id, [Wanted(source=source) for source in feeds], context.now())
+    context.store.subscribe(id, [Wanted(source=source) for source in feeds], context.now())
     silent = [source for source in feeds if source.options.content is None and source.kind != "page"]
     if silent:
         context.store.edit([_with_content(source) for source in silent])
