@@ -30,7 +30,7 @@ from recrawl.store.roles import Catalogue, Items
 CROWDED, PIECE = 2000, 500
 """A visit that lists so many items or sitemaps is committed apart, its items in pieces of so many, as are the schedules
 of sources that lists name."""
-LONGER, QUICK, ENOUGH = 4, 5, 128
+LONGER, QUICK, ENOUGH = 10, 5, 192
 """Visits are collected up to so many times longer while so many end in that time, or until there are so many."""
 
 Begin = Callable[[Coroutine[None, None, None]], asyncio.Task[None]]

@@ -71,7 +71,9 @@ class Decider:
         self.hosts = Hosts(self.roster, slots, policy, rules.parallel_per_host)
         self.schedules = OwnerSchedules(self.roster)
         self.holds = Holds(self.roster, self.hosts, self.schedules, policy, rules)
-        self.lists = NamedSources(self.roster, self._is_list)
+        self.lists = NamedSources(self.roster, self._lists_among)
+        self._listening = policy if isinstance(policy, Listening) else None
+        """It, if it learns from lists; asked once, for a look at all its methods takes as long as reading an item."""
         self.dearest = 1.0
         """What the dearest crawl of the catalogue costs; 1 for an empty one."""
         self._sites: dict[str, int] = {}
@@ -243,12 +245,15 @@ class Decider:
     def _agree(self, terms: dict[str, Any]) -> None:
         self.policy.configure(**terms)
 
-    def _is_list(self, number: int) -> bool:
-        return isinstance(self.policy, Listening) and bool(self.policy.are_lists(np.array([number]))[0])
+    def _lists_among(self, numbers: Sequence[int]) -> set[int]:
+        if self._listening is None:
+            return set()
+        ids = np.array(numbers, np.int64)
+        return set(ids[self._listening.are_lists(ids)].tolist())
 
     def _expect_lists(self, numbers: list[int]) -> None:
-        if isinstance(self.policy, Listening):
-            self.policy.expect_lists(np.array(numbers, np.int64))
+        if self._listening is not None:
+            self._listening.expect_lists(np.array(numbers, np.int64))
 
     def _restore(self, progress: Iterable[Progress], now: float) -> None:
         """Go on with sources where they were left, and give the policy back what it knew of those tried before."""
@@ -402,6 +407,7 @@ class Decider:
         self.holds.after_visits(numbers, outcomes)  # in flight, which is when a hold is but a note to the policy
         named = self.lists.told(numbers, outcomes) if self.policy.uses_lists else {}
         teach(self.policy, numbers, outcomes, named)
+        changed = []
         for number, outcome in zip(numbers, outcomes, strict=True):
             self._keep_strangers(outcome)
             self.roster.put_progress(number, outcome.progress)
@@ -410,7 +416,8 @@ class Decider:
                 if outcome.taken or self.roster.urls.get(url, number) != number:
                     keep_address(outcome, self.roster.url(number))
                 self._change(number, outcome.source, now, stored=False)
-                self.holds.after_visits([number], [outcome])
+                changed.append((number, outcome))
+        self.holds.after_visits([number for number, _ in changed], [outcome for _, outcome in changed])
         self._configure(self.schedules.answer(numbers))
         self.roster.end_visits(numbers)
 
@@ -427,9 +434,9 @@ class Decider:
 
     def named_anew(self, visited: Iterable[int]) -> list[int]:
         """Sources, but for some, of which something was said since the last call: that is to be stored."""
-        if not isinstance(self.policy, Listening):
+        if self._listening is None:
             return []
-        told = set(self.policy.drain_told().tolist())
+        told = set(self._listening.drain_told().tolist())
         return sorted(number for number in told.difference(visited) if number in self.roster)
 
     def scheduled(self, numbers: Sequence[int]) -> list[Progress]:

@@ -16,7 +16,7 @@ policy, and only `MOST_LISTINGS` are: a menu that stands on every page of a site
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,8 +41,8 @@ class NamedSources:
     """Finds out which sources documents name."""
 
     roster: Roster
-    is_list: Callable[[int], bool] = field(default=lambda number: False)
-    """Whether a source is known to be a list, from before this run perhaps."""
+    lists_among: Callable[[Sequence[int]], Collection[int]] = field(default=lambda numbers: ())
+    """Those of some sources that are known to be lists, from before this run perhaps."""
     _lists: set[int] = field(default_factory=set)
     """Those that have named sources in this run."""
     _listings: set[int] = field(default_factory=set)
@@ -52,6 +52,7 @@ class NamedSources:
         """What visits to lists showed, by their numbers; the order of a page goes into its progress."""
         out: dict[int, Listed] = {}
         naming = self._naming([outcome.mentions for outcome in outcomes])
+        lists = self.lists_among(numbers)
         for number, outcome, names in zip(numbers, outcomes, naming, strict=True):
             mentions, at, progress = outcome.mentions, outcome.crawl.at, outcome.progress
             if mentions is None or number not in self.roster:
@@ -59,7 +60,7 @@ class NamedSources:
             if mentions.by_order:
                 entry, progress.listing = self.heard_in_order(number, mentions, at, progress.listing)
             else:
-                entry = self._heard(number, mentions, at, names)
+                entry = self._heard(number, mentions, at, names, number in lists)
             if entry is not None:
                 out[number] = entry
         return out
@@ -71,14 +72,14 @@ class NamedSources:
             number: of the source it was found at
             at: when it was visited
         """
-        return self._heard(number, mentions, at, self._naming([mentions])[0])
+        return self._heard(number, mentions, at, self._naming([mentions])[0], number in self.lists_among([number]))
 
-    def _heard(self, number: int, mentions: Mentions, at: float, names: bool) -> Listed | None:
-        listed = number in self._lists
-        if not listed and not names and not self.is_list(number):
+    def _heard(self, number: int, mentions: Mentions, at: float, names: bool, is_list: bool) -> Listed | None:
+        listed = is_list or number in self._lists
+        if not listed and not names:
             return None
         ids, lastmod = self._known(number, mentions, at)
-        if not len(ids) and not listed and not self.is_list(number):
+        if not len(ids) and not listed:
             return None
         self._lists.add(number)
         return ids, lastmod

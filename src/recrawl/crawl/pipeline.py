@@ -70,8 +70,9 @@ from recrawl.policies.contract import Pooling
 from recrawl.store.records import Keep
 from recrawl.store.roles import Store
 
-LAUNCH_S = 0.01
-"""Least time between two rounds of choosing: rounds serve many visits at once."""
+LAUNCH_S = 0.02
+"""Between two rounds of choosing, unless half of the visits that may be under way have ended before, or all there were:
+a round serves many visits at once."""
 IDLE_S = 0.5
 """Longest time without looking whether a host has become free."""
 GRACE_S = 5.0
@@ -121,7 +122,9 @@ class Crawler:
         self.stats, self.fetcher, self.request_budget = Stats(), fetcher, request_budget
         self.decider, self._clock, self._outlets = decider, clock, outlets
         self._intervals = intervals or Intervals()
-        self._stopping, self._changed = asyncio.Event(), asyncio.Event()
+        self._stopping, self._changed, self._many_ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._ended = 0
+        """Visits since the last round of choosing."""
         self._visits, self._must_end = Tasks(), Tasks(on_end=self._changed.set)
         self._left: set[int] | None = None
         self._store_writer = StoreWriter(store, clock, self.stats, self._stopping)
@@ -224,6 +227,7 @@ class Crawler:
         """Start nothing new; `run` returns when what is under way is done."""
         self._stopping.set()
         self._changed.set()
+        self._many_ended.set()
 
     async def _close(
         self, committing: asyncio.Task[None], delivering: asyncio.Task[None], others: list[asyncio.Task[None]]
@@ -310,9 +314,14 @@ class Crawler:
             if now >= until or self._committer.failure is not None or any(task.done() for task in others):
                 return
             self._changed.clear()
+            self._many_ended.clear()
+            self._ended = 0
             wait, launched = await self._start_what_may(now, until)
             idle = LAUNCH_S if launched else min(2.0 * idle, IDLE_S)
-            await self._pause(min(max(wait, LAUNCH_S), until - now) if launched or wait else min(idle, until - now))
+            if launched:
+                await either(self._many_ended.wait(), self._clock.sleep(min(LAUNCH_S, until - now)))
+            else:
+                await self._pause(min(max(wait, LAUNCH_S) if wait else idle, until - now))
 
     async def _start_what_may(self, now: float, until: float) -> tuple[float, int]:
         """Start what may be started; how long to wait before trying again (0: unknown), and how many were started."""
@@ -381,7 +390,10 @@ class Crawler:
             self.decider.give_up([intent])
             raise
         self._committer.take(visit)
+        self._ended += 1
         self._changed.set()
+        if 2 * self._ended >= self._intervals.parallel or len(self._visits) == 1:  # the last one
+            self._many_ended.set()
 
     def _came(self, sources: list[int]) -> None:
         if self._subscriber is not None:

@@ -124,6 +124,9 @@ class RequestBudget:
 
     async def pay(self, amount: float = 1.0) -> None:
         """Wait for tokens, and take them; one after the other, in order of asking."""
+        if not self.waiting and self._taken(amount):
+            self.spent += amount
+            return
         self.waiting += 1
         try:
             async with self._queue:

@@ -173,7 +173,7 @@ class ColdStart:
 
     def choose(self, now: float, budget: float, taken: IntArray) -> IntArray:
         """Those to be looked at first, leaving out the hosts of those taken; they do not come again before `land`."""
-        if budget <= ROUNDING or len(self._queue) == 0:
+        if budget <= ROUNDING or budget + ROUNDING < self._kept.cheapest or len(self._queue) == 0:
             return np.empty(0, np.int64)
         hosts = np.unique(self._kept.group[taken]) if self._kept.grouped and len(taken) else np.empty(0, np.int64)
         if len(hosts):

@@ -118,6 +118,8 @@ class TimedBucket:
 
     def _price(self, cost: Amount) -> int:
         """A cost in units; a cost that is no whole number of them makes the unit smaller."""
+        if isinstance(cost, float) and cost >= 0.0 and cost.is_integer():  # as nearly all are
+            return int(cost) * self._scale
         amount = exact("cost", cost)
         if self._scale % amount.denominator:
             finer = math.lcm(self._scale, amount.denominator) // self._scale

@@ -17,6 +17,9 @@ from recrawl.store.sqlite.push import take_away
 from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
 from recrawl.store.sqlite.rows import as_row, insert, insertion
 
+MANY = 200
+"""Items from which on SQLite does not look for the source of each again: `_write` has made sure that it is there."""
+
 _CRAWL = "INSERT INTO crawls (id, before, " + columns(Crawl) + f") VALUES (?, ?{', ?' * len(names(Crawl))})"
 _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
 _VERSION = insertion("versions", Version, without="id")
@@ -51,13 +54,17 @@ SELECT {columns(Crawl)} FROM (
     )
 ) ORDER BY at DESC, id DESC LIMIT $3
 """
-# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays.
+# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays. Each column has an index, and
+# one that is named is taken out of its index and put back: moves and retirements, which are rare, are written apart.
+_MOVED = """
+UPDATE sources SET url = :url
+WHERE id = :id AND url <> :url AND revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url)
+"""
+_RETIRED = "UPDATE sources SET state = 'retired' WHERE id = :id"
 _FOUND_OUT = """
 UPDATE sources SET
     kind = :kind, title = :title, note = :note, revision = :new,
-    state = CASE WHEN :state = 'retired' THEN 'retired' ELSE state END,
-    cost = CASE WHEN revision = :old THEN :cost ELSE cost END,
-    url = CASE WHEN revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url) THEN :url ELSE url END
+    cost = CASE WHEN revision = :old THEN :cost ELSE cost END
 WHERE id = :id
 """
 
@@ -86,12 +93,13 @@ class SqliteCrawlLog(SqliteRole, SqlCrawlLog):
         What a batch holds of a source that was removed meanwhile is left out. An edit of the catalogue made since the
         crawl read its line is kept: a crawl's own changes (kind, title, note, retirement, move) are applied to it.
         """
+        referring = sum(len(each.items) for each in batch.updates) < MANY
         try:
-            with self._database.writing() as connection:
+            with self._database.writing(referring=referring) as connection:
                 _write(connection, batch)
         except UnicodeEncodeError:
             # Text from the web that is no text is rare: it is looked for only when the driver finds some.
-            with self._database.writing() as connection:
+            with self._database.writing(referring=referring) as connection:
                 _write(connection, mended(batch))
 
 
@@ -182,7 +190,10 @@ def _write_catalogue(connection: sqlite3.Connection, updates: list[VisitUpdate],
     changed = [s.source for s in updates if s.source is not None]
     if changed:
         revision = next_revision(connection)
-        connection.executemany(_FOUND_OUT, [_found_out(source, revision) for source in changed])
+        rows = [_found_out(source, revision) for source in changed]
+        connection.executemany(_MOVED, rows)
+        connection.executemany(_RETIRED, [row for row in rows if row["state"] == "retired"])
+        connection.executemany(_FOUND_OUT, rows)
     if children := [child for s in updates for child in s.children]:
         _take_in(connection, Finds(children, bounds))
 

@@ -188,13 +188,19 @@ class Database:
         connection.close()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: committed whole at the end of the block, undone whole if an error leaves it."""
+    def writing(self, *, referring: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed whole at the end of the block, undone whole if an error leaves it.
+
+        Parameters
+            referring: whether SQLite looks after references. Not to be left to whoever writes unless that deletes
+                nothing and makes sure itself, within the transaction, that all it refers to is there
+        """
         with self.alone() as connection:
             try:
-                connection.execute("BEGIN IMMEDIATE")
-                with _ending(connection):
-                    yield connection
+                with _referring(connection, referring):
+                    connection.execute("BEGIN IMMEDIATE")
+                    with _ending(connection):
+                        yield connection
             except sqlite3.Error as error:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
                     wal.empty(connection)  # which may make room for the next try
@@ -257,6 +263,19 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OverflowError, OSError) as error:
         raise store_error(path, error) from error
+
+
+@contextmanager
+def _referring(connection: sqlite3.Connection, wanted: bool) -> Iterator[None]:
+    """Only between transactions can it be switched, and all prepared statements are prepared anew then."""
+    if wanted:
+        yield
+        return
+    connection.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA foreign_keys = ON")
 
 
 @contextmanager

@@ -16,6 +16,12 @@ _KNOWN = (
     "SELECT value FROM json_each(:keys) CROSS JOIN dropped ON dropped.source = :source AND dropped.key = value"
 )
 
+_TRIED = (
+    "SELECT value FROM json_each(:sources) WHERE EXISTS (SELECT 1 FROM items WHERE source = value) "
+    "OR EXISTS (SELECT 1 FROM dropped WHERE source = value)"
+)
+"""Sources of which anything is known; of the others, all is new."""
+
 
 class SqliteItems(SqliteRole, SqlItems):
     """The items and versions of a store in one file."""
@@ -26,11 +32,17 @@ class SqliteItems(SqliteRole, SqlItems):
 
     def unseen(self, listed: Sequence[tuple[int, Sequence[int]]]) -> list[set[int]]:
         """Per (source, item keys): those keys the store does not have, neither as items nor as dropped ones."""
+        asked = {source for source, keys in listed if keys}
+        if not asked:
+            return [set() for _ in listed]
         with self._database.reading() as connection:
+            tried = {row[0] for row in connection.execute(_TRIED, {"sources": numbers([*asked])})}
             return [
                 set(keys).difference(
                     row[0] for row in connection.execute(_KNOWN, {"keys": numbers(keys), "source": source})
                 )
+                if keys and source in tried
+                else set(keys)
                 for source, keys in listed
             ]
 
