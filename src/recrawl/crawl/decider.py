@@ -134,10 +134,13 @@ class Decider:
     def _upsert(
         self, sources: Sequence[Source], now: float, progress: Iterable[Progress], holds: Iterable[Hold]
     ) -> None:
+        fresh = []
         for source in sources:
-            if source.id in self.roster.numbers:
-                self._change(self.roster.numbers[source.id], source, now, stored=True)
-        fresh = [source for source in sources if source.id not in self.roster.numbers]
+            number = self.roster.numbers.get(source.id)
+            if number is None:
+                fresh.append(source)
+            else:
+                self._change(number, source, now, stored=True)
         if not fresh:
             return
         new, first = {source.id for source in fresh}, self.roster.end

@@ -29,7 +29,7 @@ from recrawl.crawl.request_budget import RequestBudget
 from recrawl.crawl.visits import Intent, Visit
 from recrawl.logs import fault
 from recrawl.redaction import message_of
-from recrawl.store.records import item_key
+from recrawl.store.records import item_keys
 
 AGAIN_S = 86_400.0
 """How long a page is not shown again of which a browser showed nothing more than there is without."""
@@ -271,5 +271,5 @@ async def _keys(items: tuple[FoundItem, ...]) -> list[int]:
     for start in range(0, len(items), SLICE):
         if start:
             await asyncio.sleep(0)
-        keys += [item_key(item.key) for item in items[start : start + SLICE]]
+        keys += item_keys([item.key for item in items[start : start + SLICE]])
     return keys

@@ -20,7 +20,7 @@ import binascii
 import codecs
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import unescape
 from io import BytesIO
 from itertools import islice
@@ -97,7 +97,7 @@ def read_feed(body: bytes, url: str, now: float, switches: HintSwitches, asked: 
         if b"<!ENTITY" in body or len(body) > LARGEST_FOR_FEEDPARSER or not _ITEM_IN_TEXT.search(body):
             raise
         return _by_feedparser(body, url, now, asked)
-    found = _from_tree(root, url, now, switches, (bool(damage), cut), asked)
+    found = _from_tree(root, url, now, switches, (bool(damage), cut), asked, b"base" in body)
     tangled = damage == decoding.Damage.MISNESTED
     if tangled or (damage and len(_ITEM_IN_TEXT.findall(body)) > len(found.items)):
         return _fuller(found, len(found.items) + (not tangled), body, url, now, asked)
@@ -117,9 +117,14 @@ def _fuller(found: Findings, least: int, body: bytes, url: str, now: float, aske
 
 
 def _from_tree(
-    root: Any, url: str, now: float, switches: HintSwitches, harm: tuple[bool, bool], asked: Asked
+    root: Any, url: str, now: float, switches: HintSwitches, harm: tuple[bool, bool], asked: Asked, based: bool
 ) -> Findings:
-    """What a whole tree holds; `harm` says whether it was repaired, and whether it was cut."""
+    """What a whole tree holds.
+
+    Parameters
+        harm: whether it was repaired, and whether it was cut
+        based: whether `xml:base` may stand in it: most documents have none, and asking each element takes long
+    """
     broken, cut = harm
     items: list[tuple[Any, str]] = []
     head: list[Any] = []
@@ -148,17 +153,19 @@ def _from_tree(
     return Findings(
         kind="feed",
         title=_title(head),
-        items=told_apart(_items(items, now, asked)),
+        items=told_apart(_items(items, now, asked, based)),
         remark=remark,
         **publisher_hints.of_feed([(_local(child.tag), child) for child in head], switches),
         **hub_links.of_links((child for child in head if _local(child.tag) == "link"), where)._asdict(),
     )
 
 
-def _items(elements: list[tuple[Any, str]], now: float, asked: Asked) -> Iterator[FoundItem]:
+def _items(elements: list[tuple[Any, str]], now: float, asked: Asked, based: bool) -> Iterable[FoundItem]:
     if not asked:
-        return (_item(element, base, now) for element, base in elements)
-    return (of_element(_item(element, base, now), element, _base(element, base), asked) for element, base in elements)
+        return [_item(element, base, now, based) for element, base in elements]
+    return (
+        of_element(_item(element, base, now, based), element, _base(element, base), asked) for element, base in elements
+    )
 
 
 def _base(element: Any, base: str) -> str:
@@ -167,7 +174,7 @@ def _base(element: Any, base: str) -> str:
     return base if own is None else urls.join(base, own) or base
 
 
-def _item(element: Any, base: str, now: float) -> FoundItem:
+def _item(element: Any, base: str, now: float, based: bool) -> FoundItem:
     own: list[str | None] = [None] * 10
     content = link_of = id_of = None
     item = element.tag
@@ -176,7 +183,9 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         fields = _start_learning(item)
     for child in element:
         tag = child.tag
-        field = fields[tag] if tag in fields else _learn(fields, item, tag)
+        field = fields.get(tag, _UNKNOWN)
+        if field == _UNKNOWN:
+            field = _learn(fields, item, tag)
         if field is None:
             continue
         if field == _LINK:
@@ -197,20 +206,23 @@ def _item(element: Any, base: str, now: float) -> FoundItem:
         identity = element.get(_ABOUT)
     if not link and (id_of is None or id_of.get("isPermaLink", "").strip().lower() != "false"):
         link = address(identity)
-    base = _base(element, base)
+    if based:
+        base = _base(element, base)
+        base = base if link_of is None else _base(link_of, base)
     return make_item(
         identity,
         own[_TITLE] or own[_OTHER_TITLE],
         link,
         own[_SUMMARY] or (None if content is None else words_of(content, binary=True)) or own[_OTHER_SUMMARY],
         own[_PUBLISHED] or own[_UPDATED],
-        base if link_of is None else _base(link_of, base),
+        base,
         now,
         own[_OTHER_ID],
         own[_UPDATED],
     )
 
 
+_UNKNOWN = -1
 _WORDS = frozenset((_TITLE, _SUMMARY, _OTHER_TITLE, _OTHER_SUMMARY))
 
 
@@ -256,6 +268,8 @@ def _local(tag: Any) -> str:
 
 def _better_link(link: str | None, child: Any) -> str | None:
     """An item's own page: RSS writes it as text, Atom as `rel=alternate`; no other relation is it."""
+    if not child.keys():
+        return link or (text_of(child) or "").strip() or None
     if child.get("rel", "alternate") == "alternate":
         href = child.get("href")
         if href is None:

@@ -77,11 +77,15 @@ def make_item(
     title = clean(title, TITLE_CHARACTERS) if title else ""
     summary = clean(summary, SUMMARY_CHARACTERS) if summary else ""
     link = (urls.link(base, link) or "") if link else ""
-    published = _not_after(now, dates.parse(date)) if date else None
+    published = dates.parse(date) if date else None
+    if published is not None and published > now:
+        published = now
     modified = _not_after(now, dates.parse(updated)) if updated and updated != date else None
     own = identity.strip() if identity else ""
-    key = key_of(own, link if own else urls.without_tracking(link), title, summary)
-    before = formerly or ("" if own else link.partition("#")[0])
+    if own:
+        key, before = _spelt(own), formerly or ""
+    else:
+        key, before = key_of(None, urls.without_tracking(link), title, summary), formerly or link.partition("#")[0]
     if before:
         before = key_of(before, "", "", "")
     return FoundItem(
@@ -110,6 +114,11 @@ def key_of(identity: str | None, link: str, title: str, summary: str) -> str:
     key = (identity.strip() if identity else "") or link
     if not key:
         return "digest:" + blake2b(f"{title}\n{summary}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return _spelt(key)
+
+
+def _spelt(key: str) -> str:
+    """An id or a link as a key."""
     if len(key) > LONGEST_KEY:
         return "digest:" + blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
     return key if key.isprintable() else key.encode("utf-8", "replace").decode()
@@ -126,9 +135,9 @@ def once(items: Iterable[FoundItem]) -> tuple[FoundItem, ...]:
 def told_apart(listed: Iterable[FoundItem]) -> tuple[FoundItem, ...]:
     """Each item once: an id that most of them share is none, if their links differ."""
     items = list(listed)
+    if len({item.key for item in items}) == len(items):
+        return tuple(items)
     found = once(items)
-    if len(found) == len(items):
-        return found
     ((shared, often),) = Counter(item.key for item in items).most_common(1)
     links = {urls.without_tracking(item.link) for item in items if item.key == shared and item.link}
     if 2 * often <= len(items) or len(links) < 2:

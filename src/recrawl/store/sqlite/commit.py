@@ -190,10 +190,12 @@ def _write_catalogue(connection: sqlite3.Connection, updates: list[VisitUpdate],
     changed = [s.source for s in updates if s.source is not None]
     if changed:
         revision = next_revision(connection)
-        rows = [_found_out(source, revision) for source in changed]
-        connection.executemany(_MOVED, rows)
-        connection.executemany(_RETIRED, [row for row in rows if row["state"] == "retired"])
-        connection.executemany(_FOUND_OUT, rows)
+        for source in changed:
+            row = _found_out(source, revision)
+            connection.execute(_MOVED, row)
+            if source.state == "retired":
+                connection.execute(_RETIRED, row)
+            connection.execute(_FOUND_OUT, row)
     if children := [child for s in updates for child in s.children]:
         _take_in(connection, Finds(children, bounds))
 
