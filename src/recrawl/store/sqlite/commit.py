@@ -54,8 +54,8 @@ SELECT {columns(Crawl)} FROM (
     )
 ) ORDER BY at DESC, id DESC LIMIT $3
 """
-# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays. Each column has an index, and
-# one that is named is taken out of its index and put back: moves and retirements, which are rare, are written apart.
+# Only what a crawl can find out is written, so that an edit its owner made meanwhile stays. A column that is named is
+# taken out of its index and put back, even if it stays as it is: moves and retirements, which are rare, are written apart.
 _MOVED = """
 UPDATE sources SET url = :url
 WHERE id = :id AND url <> :url AND revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url)
