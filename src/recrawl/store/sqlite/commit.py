@@ -55,7 +55,7 @@ SELECT {columns(Crawl)} FROM (
 ) ORDER BY at DESC, id DESC LIMIT $3
 """
 # Only what a crawl can find out is written, so that an edit its owner made meanwhile stays. A column that is named is
-# taken out of its index and put back, even if it stays as it is: moves and retirements, which are rare, are written apart.
+# taken out of its index and put back, even if it stays as it is: so moves and retirements, which are rare, are apart.
 _MOVED = """
 UPDATE sources SET url = :url
 WHERE id = :id AND url <> :url AND revision = :old AND NOT EXISTS (SELECT 1 FROM sources WHERE url = :url)
