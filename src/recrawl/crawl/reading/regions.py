@@ -9,6 +9,9 @@ gets. After `FLIPS` such changes in a row, at a share of `FLIPPING` or more of c
 slowly (`LONG_MEMORY`), what it said before is noise. Something new never is. What is sold out and back now and then is
 no flipping as long as it is visited often enough to stand still in between, and by then its owner was told of it.
 
+Of a region that changes by the *order* of its lines, another line counts, as long as at least half of its changes (in
+the count that forgets) were nothing but another order.
+
 A line may stand still while everything around it changes: "In stock", between a price and an advertisement. Of a region
 of some lines, each *place* is judged by itself, too. One is firm if its line was steady when the region came to be, or
 has stood through `FIRM_AFTER` changes since, and until it changes as the others do; what changes there counts.
@@ -57,6 +60,7 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
         kept: whether lines have stood in it that always count
         places: of each of its lines, if they are some: how often lately it changed, if it is firm; else, below 0, how
             many changes it has yet to stand through
+        shuffled: changes that were nothing but another order, as far as they are not forgotten
     """
 
     before: int
@@ -78,6 +82,12 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
     long_moved: float = 0.0
     kept: bool = False
     places: list[int] = []
+    shuffled: float = 0.0
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether it is its order that changes."""
+        return self.moved > 0.0 and self.shuffled >= RESTS * self.moved
 
     @property
     def share(self) -> float:
@@ -102,13 +112,15 @@ class Region(msgspec.Struct, array_like=True, omit_defaults=True):
         """So often, less than half of it went."""
         kept = MEMORY**comparisons
         self.moved *= kept
+        self.shuffled *= kept
         self.seen = self.seen * kept + (1.0 - kept) / (1.0 - MEMORY)
         if self.share < RESTS:
             self.restless, self.changes = False, 0
 
-    def note_turnover(self, gap_s: float) -> None:
-        """A comparison found at least half of it gone."""
+    def note_turnover(self, gap_s: float, shuffled: bool = False) -> None:
+        """A comparison found at least half of it gone, or all of it in another order."""
         self.moved, self.seen = self.moved * MEMORY + 1.0, self.seen * MEMORY + 1.0
+        self.shuffled = self.shuffled * MEMORY + shuffled
         self.changes += 1
         self.soonest_s = min(self.soonest_s or gap_s, gap_s)
         if self.share < RESTS:

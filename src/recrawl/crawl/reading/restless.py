@@ -13,16 +13,16 @@ restless, and one that keeps going back to what it said before flips (`regions`)
 though nothing is looked at or stored for them: the number of the visit tells how many there were.
 
 *What still counts in a restless region*: a steady line that goes; another line at a place where one stood still between
-those that change (`regions`); more lines than it ever had; in a region of one line, another word where its first or
-last words have always been the same. And where restless regions are more than half of a page, nothing of it is
-restless: then it is what the page is about.
+those that change, or in one that only changed its order (`regions`); more lines than it ever had; in a region of one
+line, another word where its first or last words have always been the same. And where restless regions are more than
+half of a page, nothing of it is restless: then it is what the page is about.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from operator import itemgetter
@@ -78,12 +78,12 @@ def compared(
     now.kept.update(kept)
     book = _Book(record, visit, gap_s)
     slots = [*_slots(before, now, record.young)]
-    quiet = [slot for slot in slots if book.judge(slot, before, now)]
+    judged = [book.judge(slot, before, now) for slot in slots]
     book.close(now)
-    if not _is_minor(quiet, old, new):
-        quiet = []
-    of_old = frozenset(number for slot in quiet for number in range(*slot.old))
-    return Learned(record, of_old, frozenset(number for slot in quiet for number in range(*slot.new)))
+    if not _is_minor([slot for slot, each in zip(slots, judged, strict=True) if each.quiet], old, new):
+        return Learned(record, frozenset(), frozenset())
+    of_old = frozenset(number for each in judged for number in each.old)
+    return Learned(record, of_old, frozenset(number for each in judged for number in each.new))
 
 
 def restless_lines(record: Record, lines: Sequence[str], masked: Masking = list) -> dict[int, Region]:
@@ -119,6 +119,14 @@ class _Slot(NamedTuple):
     whole_new: tuple[int, int]
 
 
+class _Judged(NamedTuple):
+    """Whether all of a slot is noise, and the numbers of the lines of both texts that are."""
+
+    quiet: bool = False
+    old: Iterable[int] = ()
+    new: Iterable[int] = ()
+
+
 class _Book:
     """Keeps the record of one page while two texts are compared."""
 
@@ -132,7 +140,7 @@ class _Book:
         self._fresh: list[Region] = []
         self._came: dict[int, int] = {}
 
-    def judge(self, slot: _Slot, old: _Lines, new: _Lines) -> bool:
+    def judge(self, slot: _Slot, old: _Lines, new: _Lines) -> _Judged:
         """Note what became of a slot that differs; whether that is noise."""
         went, came = old.marks[slice(*slot.old)], new.marks[slice(*slot.new)]
         survived = Counter(went) & Counter(came)
@@ -150,25 +158,32 @@ class _Book:
         self._met.add(id(region))
         region.before, region.after = slot.before, slot.after
         steady_went = any(mark not in self._record.young and mark not in new.all for mark in went)
+        strange = region.shuffles and not shuffled
+        moving = set(region.moving(range(*slot.whole_old)))
         firm_went = region.note_places(
             old.marks[slice(*slot.whole_old)], new.marks[slice(*slot.whole_new)], self._record.young
         )
-        noise = region.restless and len(came) <= region.most and not steady_went and not firm_went
+        bounded = region.restless and len(came) <= region.most and not steady_went
+        noise = bounded and not firm_went and not strange
         region.kept = region.kept or any(number in new.kept for number in range(*slot.new))
         flips, known = region.flips, region.note_state(state_of(went), state_of(came), self._visit)
         if churned:
-            noise = self._note_turnover(region, slot, old, new) and noise
+            noise = self._note_turnover(region, slot, old, new, shuffled) and noise
         else:
             region.stay()
-        return (known if flips else noise) and not region.kept
+        if (known if flips else noise) and not region.kept:
+            return _Judged(quiet=True, old=range(*slot.old), new=range(*slot.new))
+        if not bounded or region.kept or flips:
+            return _Judged()
+        return _unchanged(slot, survived, old, new) if strange else _around(slot, moving)
 
-    def _note_turnover(self, region: Region, slot: _Slot, old: _Lines, new: _Lines) -> bool:
+    def _note_turnover(self, region: Region, slot: _Slot, old: _Lines, new: _Lines, shuffled: bool) -> bool:
         """At least half of a region went; whether what always stood in its line still does."""
         went, came = old.lines[slice(*slot.old)], new.lines[slice(*slot.new)]
         framed = _keeps_its_frame(region, old.lines[slice(*slot.whole_old)], new.lines[slice(*slot.whole_new)])
         region.most = max(region.most, len(came), len(went))
         region.shown = _shortened(came or went)
-        region.note_turnover(self._gap_s)
+        region.note_turnover(self._gap_s, shuffled)
         return framed
 
     def close(self, new: _Lines) -> None:
@@ -253,6 +268,28 @@ def _spans(regions: Sequence[Region], text: _Lines) -> Iterator[tuple[Region, ra
         end = text.unique.get(region.after, None) if region.after else len(text.marks)
         if start is not None and end is not None:
             yield region, range(start + 1, end)
+
+
+def _unchanged(slot: _Slot, survived: Counter[int], old: _Lines, new: _Lines) -> _Judged:
+    """Of a slot that changed more than its order, the lines that are in both texts."""
+    found: list[list[int]] = []
+    for text, span in ((old, slot.old), (new, slot.new)):
+        left = survived.copy()
+        found.append([])
+        for number in range(*span):
+            if left[text.marks[number]] > 0:
+                left[text.marks[number]] -= 1
+                found[-1].append(number)
+    return _Judged(old=found[0], new=found[1])
+
+
+def _around(slot: _Slot, moving: Collection[int]) -> _Judged:
+    """Of a slot in which a line went that had stood still, the others, where each is still at its place."""
+    (old_start, old_end), (new_start, new_end) = slot.whole_old, slot.whole_new
+    if old_end - old_start != new_end - new_start or len(moving) == old_end - old_start:
+        return _Judged()
+    moved = [number for number in moving if number in range(*slot.old)]
+    return _Judged(old=moved, new=[number - old_start + new_start for number in moved])
 
 
 def _keeps_its_frame(region: Region, went: Sequence[str], came: Sequence[str]) -> bool:
