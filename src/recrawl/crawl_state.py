@@ -25,6 +25,7 @@ from recrawl.crawl.explaining.list_evidence import ranked_as_noted, with_lists
 from recrawl.crawl.explaining.page_rendering import page_rendering
 from recrawl.crawl.explaining.ranking import Rank, Ranking
 from recrawl.crawl.explaining.restless_text import RestlessText, restless_texts
+from recrawl.crawl.explaining.watched_pages import watched_in_words
 from recrawl.crawl.explaining.whatif import BelievedSources, believed, unbounded
 from recrawl.crawl.fetching.politeness import HostSlots, authority_of, site_of
 from recrawl.crawl.list_notes import NotedList
@@ -174,6 +175,9 @@ class CrawlState:
             restless=self._restless(source),
             rendering=page_rendering(self.store.rendering(source.id)) if source.kind == "page" else None,
         )
+        if source.kind == "page":
+            watched = watched_in_words(self.store, source, source.terms(Defaults.of(self.config)), now)
+            found = msgspec.structs.replace(found, **watched._asdict())
         return with_lists(found, ranking, self.lists.get(source.id), now)
 
     def _restless(self, source: Source) -> list[RestlessText]:

@@ -10,6 +10,7 @@ import click
 from recrawl.cli.options import described, opened_store, settings, source_options, store_options
 
 if TYPE_CHECKING:
+    from recrawl.cli.adding import Taken
     from recrawl.config import Config
     from recrawl.crawl.catalogue.site_discovery import Look
     from recrawl.store.roles import Store
@@ -66,10 +67,24 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, allow_private: boo
             click.echo(f"  {page.url} is there too: if the {kind} is enough, `recrawl remove {page.id}`")
     for source in taken.known:
         verb = "updated" if update else "already there"
-        click.echo(f"{verb}: {source.id} {source.url}{_words(source.url, from_where)}")
+        as_it_is = "\n  left as it is: --update gives it these options" if fields and not update else ""
+        click.echo(f"{verb}: {source.id} {source.url}{_words(source.url, from_where)}{as_it_is}")
+    _advise(taken, config, fields)
     if taken.twice:
         click.echo(f"given twice: {taken.twice}")
     return complain(taken, numbered=False)
+
+
+def _advise(taken: Taken, config: Config, fields: Mapping[str, Any]) -> None:
+    """Say if conditions are about a number that neither an option nor a tag names."""
+    from recrawl.crawl.met_conditions import NO_NUMBER, lacks_number
+    from recrawl.store.source_terms import Defaults
+
+    if not fields.get("when"):
+        return
+    defaults = Defaults.of(config)
+    if any(lacks_number((terms := source.terms(defaults)).number, terms.when) for source in taken.added):
+        click.echo(f"recrawl: {NO_NUMBER}", err=True)
 
 
 def _looked_at(

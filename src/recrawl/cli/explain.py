@@ -99,6 +99,9 @@ def show(found: Explanation, now: float) -> None:
         *((("failing", failing),) if found.failures else ()),
         *(("held back", f"{told(each.reason, ERROR)} ({_for(each.until - now)})") for each in found.held_back),
         *((("hub", told(found.hub, ERROR)),) if found.hub else ()),
+        *((("number", told(found.number, ERROR)),) if found.number else ()),
+        *(("counts if", told(each, ERROR)) for each in found.when),
+        *((("last state", told(f"no change: {found.last_state}", ERROR)),) if found.last_state else ()),
         *((("note", told(found.note, ERROR)),) if found.note else ()),
     ]  # fmt: skip
     pairs(out, [row for row in rows if row[0] not in left_out])

@@ -33,6 +33,7 @@ SHOWN, LEFT_OUT_SHOWN = 60, 2
 @click.option("--keep", multiple=True, metavar="SELECTOR", help="Parts that always count; may be repeated.")
 @click.option("--keep-text", multiple=True, metavar="REGEX", help="Lines that always count; may be repeated.")
 @click.option("--number", metavar="WHAT", help="Number that is watched: price, stock, version, a selector, text:REGEX.")
+@click.option("--when", multiple=True, metavar="CONDITION", help="A change counts only if this is so; may be repeated.")
 @click.option("--ignore-noise/--no-ignore-noise", default=None, help="Leave out clocks, ages, nonces and counters.")
 @click.option("--restless/--no-restless", default=None, help="Leave out text that has changed at nearly every visit.")
 @click.option("--render", type=click.Choice(["auto", "browser", "never"]), help="When a browser shows the page first.")
@@ -128,10 +129,14 @@ def _head(seen: Preview) -> Iterator[str]:
         yield visible(f"number: {number.name} {number.said} ({number.where}; {asked})")
     if seen.rendered:
         yield visible(f"shown by a browser: {seen.rendered}")
+    for condition, words in seen.when:
+        yield visible(f"counts if: {condition} ({words})")
     if seen.compared:
         yield visible(f"compared: {seen.compared}")
     if seen.remark:
         yield visible(f"note: {seen.remark}")
+    for each in seen.idle:
+        yield visible(f"note: {each!r} picks nothing on this page today")
     for name, found in (("feed", seen.feeds), ("sitemap", seen.sitemaps)):
         for each in found:
             yield visible(f"{name}: {each}")

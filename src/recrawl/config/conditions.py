@@ -18,7 +18,7 @@ from recrawl.errors import ParameterError
 
 LONGEST = 500
 _TEXT = re.compile(r"(appears|disappears|matches)\s+(.+)", re.DOTALL)
-_NUMBER = re.compile(r"number\s*(?:(<|>)\s*([0-9][0-9.]{0,20})|(falls|rises)|moves\s+([0-9][0-9.]{0,20})\s*(%?))")
+_NUMBER = re.compile(r"number\s*(?:(<|>)\s*(-?[0-9][0-9.]{0,20})|(falls|rises)|moves\s+([0-9][0-9.]{0,20})\s*(%?))")
 EXPECTED = (
     "a condition such as 'appears sold out', 'disappears waiting list', 'matches \\d+ seats', 'number < 100', "
     "'number falls' or 'number moves 5%'"

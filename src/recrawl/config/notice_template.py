@@ -20,7 +20,7 @@ FIELDS: Mapping[str, str] = {
     "added": "of a change, the lines that came",
     "removed": "of a change, the lines that went",
     "diff": "of a change, its unified diff",
-    "number": "of a change, the watched number with its unit",
+    "number": "of a change, the watched number with its unit, as the page has it",
     "condition": "of a change, the condition that is met",
     "source": "title of the source, or its address",
     "url": "address of the source",

@@ -99,7 +99,7 @@ def _xpath(text: str) -> None:
     from lxml import etree
 
     try:
-        etree.XPath(text)
+        etree.XPath(text)(etree.Element("html"))  # a function that nobody knows is found out only now
     except etree.XPathError as error:
         raise ValueError from error
 
@@ -137,7 +137,7 @@ def watched_number(name: str, text: str) -> str:
     said = text.strip()
     if said.startswith("text:"):
         pattern(name, said.removeprefix("text:"))
-    elif said not in ("", NONE, "price", "stock", "version"):
+    elif said not in (NONE, "price", "stock", "version"):
         try:
             selector(name, said)
         except ParameterError as error:

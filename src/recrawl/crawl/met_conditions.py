@@ -26,6 +26,23 @@ def met(when: Sequence[str], old: str, found: Findings, history: History) -> str
     return next((each for each in when if (said := parsed(each)) and _is_met(said, old, found, history)), "")
 
 
+def standing(when: Sequence[str], found: Findings) -> tuple[tuple[str, str], ...]:
+    """Of each condition, how things stand on a page that was read once: it is met by what comes after."""
+    if found.kind != "page":
+        return ()
+    return tuple((each, _stands(said, found)) for each in when if (said := parsed(each)))
+
+
+def _stands(said: Condition, found: Findings) -> str:
+    if said.kind in ("appears", "disappears"):
+        return "it is there now" if said.text.lower() in found.text.lower() else "it is not there now"
+    if said.kind == "matches":
+        return f"{len(found.matched)} of the lines match now" if found.matched else "no line matches now"
+    if found.number is None:
+        return "no number is found on this page: --number says which"
+    return f"it is {found.number.said} now"
+
+
 def _is_met(said: Condition, old: str, found: Findings, history: History) -> bool:
     if said.kind in ("appears", "disappears"):
         before, now = (said.text.lower() in text.lower() for text in (old, found.text))

@@ -152,7 +152,7 @@ def test_of_one_event_people_are_told_in_full_and_of_several_in_lines():
 
 
 def test_of_a_change_people_see_what_went_and_came_the_number_and_the_condition():
-    event = a_change(number=Number("price", 75.0, "75", "EUR"), met="number < 80")
+    event = a_change(number=Number("price", 75.0, "75 EUR", "EUR"), met="number < 80")
     (told,) = run(Store(), Told(title="{number}: {condition}", body="{text}|{added}|{removed}"), event)
     assert told == Message("75 EUR: number < 80", "- 80 EUR\n+ 75 EUR|75 EUR|80 EUR")
 

@@ -20,6 +20,7 @@ from recrawl.crawl.fetching.politeness import HostSlots
 from recrawl.crawl.fetching.robots import RobotsCache
 from recrawl.crawl.fetching.transport import Response
 from recrawl.crawl.hold_causes import Causes
+from recrawl.crawl.met_conditions import standing
 from recrawl.crawl.reading import restless
 from recrawl.crawl.reading.diffs import is_binary
 from recrawl.crawl.reading.findings import Findings, FoundItem, Number, Part, UnreadableError
@@ -64,6 +65,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         children: that a sitemap index lists
         rendered: of a page that a browser showed: what that took
         remark: what its owner would be told
+        idle: of what its owner ignores or keeps, what picks nothing on the page today
+        when: of a page: each condition, and how things stand today, in words
     """
 
     url: str
@@ -87,6 +90,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     children: tuple[str, ...] = ()
     rendered: str = ""
     remark: str = ""
+    idle: tuple[str, ...] = ()
+    when: tuple[tuple[str, str], ...] = ()
 
 
 class Known(CrawlLog, Items, Protocol):
@@ -121,7 +126,7 @@ async def look_at(config: Config, source: Source, store: Known | None = None, cl
                 counts, seen = msgspec.structs.replace(counts, rendered=True), _told_of(seen, shown, fetched)
             if store is not None and source.id and options.restless:
                 found = _without_restless(found, store.restless(source.id), document.now)
-            return _read(seen, found, counts)
+            return msgspec.structs.replace(_read(seen, found, counts), when=standing(options.when, found))
     except TimeoutError:
         return msgspec.structs.replace(seen, error=f"it took more than {LONGEST_S:g} s")
     except UnreadableError as error:
@@ -231,4 +236,5 @@ def _read(seen: Preview, found: Findings, counts: WhatCounts) -> Preview:
         feeds=found.advertises,
         children=found.children[:MOST_ITEMS],
         remark=found.remark,
+        idle=found.idle,
     )

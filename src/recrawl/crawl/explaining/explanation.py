@@ -130,6 +130,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         hub: who tells of its changes, in words; empty for nobody
         restless: text of a page that is left out because it changes at nearly every visit
         rendering: of a page that a browser shows, why, and what that takes
+        number: the number of a page that is watched, in words; empty if none is
+        when: conditions under which a change of it counts
+        last_state: of the state of the page that was kept last, why it is no change; empty if it is one
     """
 
     id: int
@@ -174,6 +177,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     hub: str = ""
     restless: list[RestlessText] = []
     rendering: PageRendering | None = None
+    number: str = ""
+    when: list[str] = []
+    last_state: str = ""
 
 
 def explain(

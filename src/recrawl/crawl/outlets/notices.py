@@ -146,7 +146,6 @@ def fields(told: _Told, delivery: str) -> dict[str, str]:
     source = str(told.source.get("title") or told.source.get("url") or "")
     added, removed = added_lines(told.diff), "\n".join(_removed(told.diff))
     texts = {"item": str(told.item.get("summary") or ""), "source": told.note}
-    amount = told.number.get("said") or told.number.get("value", "")
     values = {
         "what": _WHAT.get(told.what or told.type, told.type),
         "title": str(told.item.get("title") or source),
@@ -155,7 +154,7 @@ def fields(told: _Told, delivery: str) -> dict[str, str]:
         "added": added,
         "removed": removed,
         "diff": told.diff,
-        "number": f"{amount} {told.number.get('unit') or ''}".strip(),
+        "number": str(told.number.get("said", "")),
         "condition": told.condition,
         "source": source,
         "url": str(told.source.get("url") or ""),

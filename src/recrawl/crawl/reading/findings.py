@@ -78,6 +78,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
         shell: of a page: it is empty without scripts
         remark: something the owner should know ("cut off after 50 000 entries"), or nothing
         parts: of a page, where asked for: all its lines, those that do not count included
+        idle: selectors of what is ignored or kept that pick nothing, where asked for
         stay_away_s: the publisher asks not to be read again within so many seconds (ttl, Cache-Control, Expires)
         period_s: how often the publisher says it changes (sy:updatePeriod, changefreq)
         skip_hours: hours of the day, UTC, in which the publisher asks not to be read
@@ -101,6 +102,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     shell: bool = False
     remark: str = ""
     parts: tuple[tuple[Part, ...], ...] = ()
+    idle: tuple[str, ...] = ()
     stay_away_s: float | None = None
     period_s: float | None = None
     skip_hours: tuple[int, ...] = ()

@@ -44,7 +44,9 @@ def read_json(
     found = of_lines(_text(value, counts), body, now, counts, keep_text, raw, marked, _number(value, counts.number))
     if not marked:
         return found
-    return msgspec.structs.replace(found, numbers=tuple(filter(None, (in_json(name, value) for name in NAMES))))
+    idle = tuple(path for path in (*counts.ignore, *counts.keep) if not picked(value, path))
+    numbers = tuple(filter(None, (in_json(name, value) for name in NAMES)))
+    return msgspec.structs.replace(found, numbers=numbers, idle=idle)
 
 
 def _number(value: Any, which: str) -> Number | None:

@@ -29,7 +29,10 @@ MOST_DATA = 1_000_000
 """Bytes of data for search engines that are looked through."""
 _CURRENCY = r"(?:[€$£¥₹₽₩₺₴]|(?:EUR|USD|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|CZK|INR|CNY)\b)"
 _AMOUNT = r"[0-9](?:[0-9.,' ]{0,14}[0-9])?"
-_PRICE = re.compile(rf"{_CURRENCY} ?{_AMOUNT}|{_AMOUNT} ?{_CURRENCY}")
+_MINUS = r"(?:(?<![^\s(:])[-−–])?"
+_PRICE = re.compile(rf"{_MINUS}(?:{_CURRENCY} ?-?{_AMOUNT}|{_AMOUNT} ?{_CURRENCY})")
+_BELOW_ZERO = re.compile(rf"^[^0-9]*?(?<![^\s(:€$£¥₹₽₩₺₴])[-−–] ?{_CURRENCY}? ?[0-9]")
+"""A minus before the first number, at the beginning of a word: what stands between two numbers is a dash."""
 _VERSION = re.compile(r"(?:\b(?:version|release|v)[ .:]*)([0-9]+(?:\.[0-9]+){0,3})\b", re.IGNORECASE)
 _BARE_VERSION = re.compile(r"(?<![0-9.])([0-9]+\.[0-9]+\.[0-9]+)(?![0-9.])")
 _THERE = ("instock", "instoreonly", "onlineonly", "limitedavailability", "presale", "preorder", "backorder")
@@ -45,10 +48,11 @@ def number_in_text(name: str, text: str, where: str, unit: str = "") -> Number |
     found = Price.fromstring(text[:LONGEST], currency_hint=unit or None)
     if found.amount is None:
         return None
-    value = _watchable(found.amount)
+    amount = -found.amount if _BELOW_ZERO.search(text[:LONGEST]) else found.amount
+    value = _watchable(amount)
     if value is None:
         return None
-    said = f"{found.amount} {unit or found.currency or ''}".strip()
+    said = f"{amount} {unit or found.currency or ''}".strip()
     return Number(name, value, said, unit or found.currency or "", where)
 
 

@@ -82,6 +82,7 @@ def read_page(
         shell=not counts.rendered and shells.is_shell(root),
         remark=_remark(body) or _lacks(number, counts) or (remark if counts.digest == "text" else ""),
         parts=with_kept(parts, text),
+        idle=_idle(root, text.lines, counts) if marked else (),
         **hub_links.of_links(root.iterfind("head/link"), url)._asdict(),
     )
 
@@ -183,6 +184,14 @@ def _number(root: Any, counts: WhatCounts, lines: list[str]) -> Number | None:
         said = (" ".join(picked_text(element).lines) for element in picked_elements(root, which))
         found = next(filter(None, (numbers.number_in_text("number", text, "selected") for text in said)), None)
     return found
+
+
+def _idle(root: Any, lines: list[str], counts: WhatCounts) -> tuple[str, ...]:
+    """What its owner says of the page, and is about nothing of it today."""
+    selectors = [select for select in (*counts.ignore, *counts.keep) if not picked_elements(root, select)]
+    patterns = [each for each in counts.keep_text if not any(compiled(each).search(line) for line in lines)]
+    whole = "\n".join(picked_text(root).lines) if counts.ignore_text else ""
+    return (*selectors, *patterns, *(each for each in counts.ignore_text if not compiled(each).search(whole)))
 
 
 def _lacks(number: Number | None, counts: WhatCounts) -> str:

@@ -374,6 +374,9 @@ class ExplanationOut(Record):
     named_by: NamedByOut | None = None
     restless: list[RestlessOut] = []
     rendering: PageRenderingOut | None = None
+    number: str = ""
+    when: list[str] = []
+    last_state: str = ""
 
     @classmethod
     def of(cls, found: Explanation, clicks: int) -> Self:

@@ -44,6 +44,14 @@ def said(body: str | bytes, kind: str = "text/html", marked: bool = False, **cou
         ("<p>a<p class=n>about 1,234 people", ".n", Number("number", 1234.0, "1234", "", "selected")),
         ("<p>a<p class=n>5", "xpath:count(//p)", Number("number", 2.0, "2", "", "selected")),
         ("<p>a<b>1234567.89</b>", "xpath:number(//b)", Number("number", 1234567.89, "1234567.89", "", "selected")),
+        ("<p>a<p class=n>-5,50 €", ".n", Number("number", -5.5, "-5.50 €", "€", "selected")),
+        ("<p>a<p class=n>Balance: −€12", ".n", Number("number", -12.0, "-12 €", "€", "selected")),
+        ("<p>Credit -20 €", "price", Number("price", -20.0, "-20 €", "€", "text")),
+        ("<p>10-20 €", "price", Number("price", 20.0, "20 €", "€", "text")),
+        ("<p>a<p class=n>7 - 9 pm", ".n", Number("number", 7.0, "7", "", "selected")),
+        ("<p>a<p class=n>A4-20", ".n", Number("number", 4.0, "4", "", "selected")),
+        ("<p>There are -3 degrees", r"text:\S+ degrees", Number("number", -3.0, "-3", "", "text")),
+        (LINKED.replace("1299.00", "-9.5"), "price", Number("price", -9.5, "-9.5 EUR", "EUR", "schema.org")),
         ("<p>a<b>2500000</b>", "xpath:number(//b)", Number("number", 2500000.0, "2500000", "", "selected")),
     ],
 )
@@ -117,6 +125,15 @@ def test_broken_data_for_machines_is_none(broken: str) -> None:
 def test_what_points_at_no_number_is_refused() -> None:
     assert OPTIONS["number"]("number", " price ") == "price"
     assert OPTIONS["number"]("number", r"text:(\d+)") == r"text:(\d+)"
-    for wrong in ("text:(", "p::text", "json:["):
+    for wrong in ("text:(", "text:", "", " ", "p::text", "json:[", "xpath:foo()", "xpath://p["):
         with pytest.raises(ParameterError):
             OPTIONS["number"]("number", wrong)
+
+
+def test_selectors_and_patterns_that_pick_nothing_are_named_where_it_is_asked_for() -> None:
+    body = "<p class=a>Price 5<p class=b>Ends"
+    asked = {"ignore": (".b", ".x"), "keep": (".a", "xpath://y"), "keep_text": ("Pri", "Q"), "ignore_text": ("E", "Z")}
+    assert said(body, marked=True, **asked).idle == (".x", "xpath://y", "Q", "Z")
+    assert said(body, **asked).idle == ()
+    in_json = said(b'{"a": 1}', "application/json", marked=True, ignore=("json:$.b",), keep=("json:$.a",))
+    assert in_json.idle == ("json:$.b",)

@@ -173,6 +173,58 @@ def test_a_line_that_stands_still_between_noise_is_not_named_as_noise() -> None:
     assert unpacked(packed(record)) == record
 
 
+def cards(visit: int, price: Callable[[int, int], int]) -> list[str]:
+    made = [(f"Chair {number}", f"{price(number, visit)} euros") for number in range(8)]
+    random.Random(visit).shuffle(made)
+    return [*STILL, "Shop", *(line for card in made for line in card), "Imprint"]
+
+
+def test_another_price_in_a_list_that_only_changes_its_order_counts() -> None:
+    changes = (15, 20, 21, 27)
+
+    def price(number: int, visit: int) -> int:
+        return 10 * number + (number == 3) * sum(change <= visit for change in changes)
+
+    found = told(lambda visit: cards(visit, price), 40)
+    assert found[LEAST:] == "".join("!" if visit in changes else "~" for visit in range(LEAST + 1, 40))
+
+
+def test_a_card_that_goes_out_of_a_list_that_only_changes_its_order_counts() -> None:
+    def page(visit: int) -> list[str]:
+        made = [f"Chair {number}" for number in range(8) if number != 3 or visit < 20]
+        random.Random(visit).shuffle(made)
+        return [*STILL, "Shop", *made, "Imprint"]
+
+    assert told(page, 30).count("!") == LEAST + 1
+
+
+def test_where_one_line_counts_in_a_restless_list_the_others_are_greyed() -> None:
+    record, before = Record(), cards(0, lambda number, visit: 10 * number)
+    for visit in range(1, 20):
+        now = cards(visit, lambda number, visit: 10 * number + (number == 3 and visit == 19))
+        learned = compared(record, before, now, visit=visit, gap_s=60.0)
+        record = learned.record
+        if visit == 19:
+            left = without(before, learned.old), without(now, learned.new)
+            assert set(left[0]) - set(left[1]) == {"30 euros"}
+            assert set(left[1]) - set(left[0]) == {"31 euros"}
+            assert len(left[0]) == len(STILL) + 3
+        before = now
+
+
+def test_where_a_steady_line_counts_between_restless_ones_these_are_greyed() -> None:
+    record, before = Record(), offer(0, in_stock(0))
+    for visit in range(1, 12):
+        now = offer(visit, in_stock(visit) if visit < 11 else "Sold out")
+        learned = compared(record, before, now, visit=visit, gap_s=60.0)
+        record = learned.record
+        if visit == 11:
+            gone, come = (set(without(*each)) for each in ((before, learned.old), (now, learned.new)))
+            assert come - gone == {"Sold out"}
+            assert gone - come == {in_stock(10)}
+        before = now
+
+
 def test_other_words_in_a_restless_line_still_count() -> None:
     def page(visit: int) -> list[str]:
         return [*STILL, f"{visit} people look at this for {99 if visit < 20 else 89} euros"]
