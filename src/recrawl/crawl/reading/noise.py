@@ -2,7 +2,9 @@
 
 *Ages*: "5 minutes ago", "just now". In a sentence an age may be a limit ("bought less than 30 days ago") or a story,
 and is content. So it is taken for one only where it stands for itself, alone in its line or set off in it, or behind a
-word that dates something ("posted", "by Ann"); and where nothing before it makes it a condition.
+word that dates something ("posted", "by Ann"); and where nothing before it makes it a condition. Where three lines or
+more end in one, they are a list of dated things, and each stands for itself. Other languages than English are known
+by their usual words, alone or set off.
 
 *Nonces*: random tokens that are called so ("nonce", "session id", "ray id"); any other may be a checksum that somebody
 waits for. *Counters of visits*: "Visitors: 12" alone in its line, "1,234 views" also set off in it. "Annual pass: 12
@@ -18,9 +20,9 @@ and compared by `digests`. In headings and tables, a date alone is never one.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from recrawl.crawl.reading.digests import Stamp
@@ -33,8 +35,8 @@ WEST_S, EAST_S = 12 * 3600.0, 14 * 3600.0
 MOST_STAMPS = 32
 """Of a page; dates and times beyond are content."""
 LONGEST_ALONE = 60
-SHORTEST = 6
-"""Characters of "1s ago"; nothing shorter changes by itself."""
+SHORTEST = 3
+"""Characters of "1分前"; nothing shorter changes by itself."""
 _ZONES_S = tuple(
     60.0 * minutes
     for minutes in sorted(
@@ -126,7 +128,7 @@ def without_noise(
     """
     steady: list[str] = []
     stamps: list[Stamp] = []
-    marked = _Marked.of("\n".join(lines).lower())
+    marked = Marked.of(lines)
     for number, line in enumerate(lines):
         found = [] if number in kept else noise_in(line, number in firm, now, MOST_STAMPS - len(stamps), marked)
         if found:
@@ -136,24 +138,29 @@ def without_noise(
     return steady, stamps
 
 
-class _Marked(NamedTuple):
+class Marked(NamedTuple):
     """What a text has marks of, so that its lines are not looked at for what is nowhere in it."""
 
     said: bool = True
     certain: tuple[tuple[tuple[str, ...], str, str, re.Pattern[str]], ...] = _CERTAIN
+    aged: bool = True
+    listed: bool = False
+    """Lines of it end in ages, so that these date what stands before them."""
 
     @classmethod
-    def of(cls, lower: str) -> _Marked:
-        """A text in lower case."""
+    def of(cls, lines: Sequence[str]) -> Marked:
+        """A text."""
+        lower = "\n".join(lines).lower()
         certain = tuple(each for each in _CERTAIN if any(mark in lower for mark in each[0]))
-        return cls(any(mark in lower for mark in _MARKS), certain)
+        aged = any(mark in lower for mark in _AGE_MARKS)
+        return cls(any(mark in lower for mark in _MARKS), certain, aged, aged and _dates_lines(lines))
 
 
-_ALL_MARKS = _Marked()
+_ALL_MARKS = Marked()
 
 
 def noise_in(
-    line: str, firm: bool, now: float, most_stamps: int = MOST_STAMPS, marked: _Marked = _ALL_MARKS
+    line: str, firm: bool, now: float, most_stamps: int = MOST_STAMPS, marked: Marked = _ALL_MARKS
 ) -> list[Noise]:
     """What of a line changes by itself or may be a clock, in order, no two of them overlapping."""
     if len(line) < SHORTEST:
@@ -161,8 +168,8 @@ def noise_in(
     lower = line.lower()
     stamped = _THREE_DIGITS.search(line)
     found = list(islice(_stamps(line, lower, firm, now, marked.said), most_stamps)) if stamped else []
-    if " ago" in lower or "just now" in lower:
-        found += [Noise(start, end, "age") for start, end in ages_in(line)]
+    if marked.aged and any(mark in lower for mark in _AGE_MARKS):
+        found += [Noise(start, end, "age") for start, end in ages_in(line, marked.listed)]
     for marks, why, where, pattern in marked.certain:
         if any(mark in lower for mark in marks) and not (firm and where == "loose"):
             for match in pattern.finditer(line):
@@ -245,6 +252,26 @@ _AGE = re.compile(
     rf"(?:,? (?:and )?[0-9]{{1,2}} ?{_UNIT}){{0,2}} ago\b|\bjust now\b",
     re.IGNORECASE,
 )
+_AGE_MARKS = (" ago", "just now", "vor ", "il y a ", "hace ", " fa", "há ", " geleden", " sedan", " siden", " temu",
+              " назад", " önce", "前", "전")  # fmt: skip
+_ABROAD = re.compile(
+    r"\bvor (?:etwa |ca\. |rund )?(?:[0-9]{1,5}|eine[rm]|einigen|wenigen) "
+    r"(?:Sek(?:unden?|\.)|Min(?:uten?|\.)|Stunden?|Std\.|Tag(?:en)?|Wochen?|Monat(?:en)?|Jahr(?:en)?)"
+    r"|\bil y a (?:environ )?(?:[0-9]{1,5}|une?|quelques) "
+    r"(?:secondes?|minutes?|min|heures?|h|jours?|j|semaines?|mois|ans?)\b"
+    r"|\bhace (?:[0-9]{1,5}|un[ao]?s?) (?:segundos?|minutos?|min|horas?|h|días?|semanas?|mes(?:es)?|años?)\b"
+    r"|\bhá (?:cerca de )?(?:[0-9]{1,5}|uma?) (?:segundos?|minutos?|min|horas?|h|dias?|semanas?|m[êe]s(?:es)?|anos?)\b"
+    r"|\b(?:[0-9]{1,5}|un[ao']?) ?(?:second[oi]|minut[oi]|or[ae]|giorn[oi]|settiman[ae]|mes[ei]|ann[oi]) fa\b"
+    r"|\b(?:[0-9]{1,5}|een) (?:seconden?|min(?:uut|uten)|uur|uren|dag(?:en)?|we(?:ek|ken)|maand(?:en)?|ja(?:ar|ren)) "
+    r"geleden\b"
+    r"|\bfö?o?r (?:[0-9]{1,5}|en|ett?) [a-zåäöæø]{2,10} (?:sedan|siden)\b"
+    r"|\b[0-9]{1,5} (?:[a-ząćęłńóśźż]{2,9} temu|[а-яё]{2,9} назад|(?:saniye|dakika|saat|gün|hafta|ay|yıl) önce)\b"
+    r"|[0-9]{1,5} ?(?:秒|分|分钟|分鐘|時間|小时|小時|日|天|週間|周|か月|ヶ月|个月|個月|年)前"
+    r"|[0-9]{1,5} ?(?:초|분|시간|일|주|개월|달|년) ?전",
+    re.IGNORECASE,
+)
+LISTED = 3
+"""Lines that end in an age, of a list of dated things."""
 _APART = "|·•,;:()[]–—/"
 _NAME = r"[@\w][\w.'/-]{0,40}"
 _AFTER = re.compile(
@@ -264,16 +291,36 @@ _CONDITIONS = frozenset(("if", "unless", "whether"))
 """Before an age, within the same sentence."""
 
 
-def ages_in(line: str) -> Iterator[tuple[int, int]]:
-    """Where the ages of a line begin and end.
+def ages_in(line: str, listed: bool = False) -> Iterator[tuple[int, int]]:
+    """Where the ages of a line begin and end; `listed`: it may be one of a list of dated things.
 
-    >>> [*ages_in("Posted 3 minutes ago")], [*ages_in("Bought less than 30 days ago")]
-    ([(7, 20)], [])
+    >>> [*ages_in("Posted 3 minutes ago")], [*ages_in("Bought less than 30 days ago")], [*ages_in("vor 3 Tagen")]
+    ([(7, 20)], [], [(0, 11)])
     """
-    for found in _AGE.finditer(line):
+    for found in chain(_AGE.finditer(line), _ABROAD.finditer(line)):
         before = line[max(0, found.start() - REACH) : found.start()].lower()
-        if _AFTER.match(line, found.end()) and _may_end_in_an_age(before):
+        if not _AFTER.match(line, found.end()):
+            continue
+        if _may_end_in_an_age(before) or (listed and found.end() == len(line) and _may_be_dated(before)):
             yield found.span()
+
+
+def _dates_lines(lines: Sequence[str]) -> bool:
+    """Whether several lines end in an age that may date what stands before."""
+    ending = (line for line in lines if any(mark in line.lower() for mark in _AGE_MARKS))
+    dated = (
+        line
+        for line in ending
+        if any(
+            found.end() == len(line) and _may_be_dated(line[max(0, found.start() - REACH) : found.start()].lower())
+            for found in chain(_AGE.finditer(line), _ABROAD.finditer(line))
+        )
+    )
+    return sum(1 for _ in islice(dated, LISTED)) == LISTED
+
+
+def _may_be_dated(before: str) -> bool:
+    return _LIMITS.union(_CONDITIONS).isdisjoint(word.strip(_APART) for word in before.split())
 
 
 def _may_end_in_an_age(before: str) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 XPATH, JSON_PATH = "xpath:", "json:"
 """What a selector begins with that is none of CSS."""
-RULES = 5
+RULES = 6
 """Grows whenever the same words come to mean another digest of the same page."""
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from recrawl.crawl.reading.findings import Part
 from recrawl.crawl.reading.main_text import LEFT_OUT, LEFT_OUT_END, MARK, Text
-from recrawl.crawl.reading.noise import MOST_STAMPS, noise_in
+from recrawl.crawl.reading.noise import MOST_STAMPS, Marked, noise_in
 from recrawl.crawl.reading.page_selection import WhatCounts, compiled
 
 MOST_CHARACTERS = 200_000
@@ -129,10 +129,10 @@ def _leave_out_matches(lines: list[_Line], patterns: tuple[str, ...]) -> None:
 
 
 def _leave_out_noise(lines: list[_Line], firm: set[int], now: float) -> None:
-    stamps = 0
+    stamps, marked = 0, Marked.of([line.counted() for line in lines])
     for number, line in enumerate(lines):
         places = line.places
-        for noise in noise_in(line.counted(), number in firm, now, MOST_STAMPS - stamps):
+        for noise in noise_in(line.counted(), number in firm, now, MOST_STAMPS - stamps, marked):
             stamps += noise.stamp is not None
             if noise.stamp is None or noise.stamp.near:
                 line.leave_out(places[noise.start : noise.end], REASONS[noise.why])

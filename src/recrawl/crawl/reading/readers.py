@@ -34,6 +34,7 @@ from recrawl.crawl.reading.findings import Findings, FoundItem, UnreadableError
 from recrawl.crawl.reading.in_full import NOTHING, Asked, judged
 from recrawl.crawl.reading.json_feed import is_json_feed, read_json_feed
 from recrawl.crawl.reading.json_text import read_json
+from recrawl.crawl.reading.numbers import BY_TEXT
 from recrawl.crawl.reading.page_selection import WhatCounts, is_json_path
 from recrawl.crawl.reading.pages import read_bytes, read_page, read_text
 from recrawl.crawl.reading.pdf_text import is_pdf, read_pdf
@@ -231,7 +232,9 @@ class Readers:
             return await asyncio.wait_for(asyncio.shield(asked), limit_s)
         except TimeoutError:
             counts = document.counts
-            what = "ignored" if counts.ignore_text else "kept" if counts.keep_text else ""
+            by_pattern = {"ignored": counts.ignore_text, "kept": counts.keep_text, "a condition": counts.matching,
+                          "the number": counts.number.startswith(BY_TEXT)}  # fmt: skip
+            what = next((word for word, rule in by_pattern.items() if rule), "")
             patterns = f", perhaps for what is {what} by a pattern" if what else ""
             patterns = ", perhaps for the pattern of a rule" if document.asked.takes_patience else patterns
             raise UnreadableError(f"reading it took more than {limit_s:.3g} s{patterns}") from None

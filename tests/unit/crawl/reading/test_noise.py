@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recrawl.crawl.reading.noise import noise_in
+from recrawl.crawl.reading.noise import noise_in, without_noise
 
 NOW = 1794738665.0
 
@@ -105,3 +105,23 @@ def test_a_number_of_something_else_is_content(line: str) -> None:
 def test_visits_in_a_table_are_content() -> None:
     assert noise("12 visits", firm=True) == []
     assert noise("12 views", firm=True) == [("12 views", "count")]
+
+
+@pytest.mark.parametrize("age", [
+    "vor 3 Stunden", "vor einer Minute", "il y a 3 heures", "hace 3 horas", "3 ore fa", "há 3 horas", "3 uur geleden",
+    "för 3 timmar sedan", "for 3 timer siden", "3 godziny temu", "3 часа назад", "3 saat önce", "3時間前", "3小时前",
+    "3시간 전",
+])  # fmt: skip
+def test_ages_in_other_languages_that_stand_alone_or_set_off_are_noise(age: str) -> None:
+    assert noise(age) == [(age, "age")]
+    assert noise(f"Ann · {age}") == [(age, "age")]
+    assert noise(f"Er kaufte es {age} und fuhr fort") == []
+
+
+def test_ages_at_the_ends_of_several_lines_date_what_stands_before() -> None:
+    lines = ["Harbour opens again 3 hours ago", "Bridge built vor 4 Stunden", "Council meets 1 day ago", "Text"]
+    masked, _ = without_noise(lines, (), NOW)
+    assert masked == ["Harbour opens again ⟨age⟩", "Bridge built ⟨age⟩", "Council meets ⟨age⟩", "Text"]
+    assert without_noise(lines[:2], (), NOW)[0] == lines[:2]
+    limits = ["You bought it less than 30 days ago", "Opened no more than 3 days ago", "Used within 3 days ago"]
+    assert without_noise(limits, (), NOW)[0] == limits
