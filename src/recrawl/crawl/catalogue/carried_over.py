@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from recrawl.config.option_rules import LONGEST_PATTERN, OPTIONS, selector
+from recrawl.config.option_rules import LONGEST_PATTERN, selector
 from recrawl.crawl.catalogue.source_fields import checked_fields
 from recrawl.crawl.catalogue.source_lists import ListedSource
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean
@@ -54,10 +54,7 @@ class CarriedOver:
 
     def browser(self) -> None:
         """It was fetched by a browser."""
-        if "render" in OPTIONS:
-            self.give("render", "browser", "its browser")
-        else:
-            self.leave("that a browser fetches it")
+        self.give("render", "browser", "that a browser shows it")
 
     def titled(self, title: Any) -> None:
         """By the name its owner gave it."""

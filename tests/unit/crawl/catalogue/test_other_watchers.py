@@ -110,13 +110,11 @@ def test_what_cannot_be_carried_over_is_named(said: dict[str, Any], word: str):
 
 @pytest.mark.parametrize("default", ["html_webdriver", "extra_browser_1"])
 def test_pages_that_a_browser_fetched_say_so(default: str):
-    from recrawl.config.option_rules import OPTIONS
-
     said = {"url": "https://a.example/"}, {"url": "https://b.example/", "fetch_backend": "html_requests"}
     by_default, plainly = read_list(old(*said, fetch_backend=default)).entries
     assert plainly.left == ()
     assert plainly.fields == {}
-    assert (by_default.fields.get("render") == "browser") if "render" in OPTIONS else ("browser" in by_default.left[0])
+    assert by_default.fields == {"render": "browser"}
 
 
 def test_headers_are_never_named_with_their_values():
@@ -194,7 +192,8 @@ def test_jobs_are_named_by_their_lines_and_commands_are_refused(tmp_path: Path, 
     assert "line 6: url must be" in said.err
     assert "a shell command" in said.err
     assert "2 added" in said.out
-    assert "browser" in said.out or "render" in said.out
+    with SqliteStore(tmp_path / "r.db") as store:
+        assert [each.options.render for each in store.sources()] == [None, "browser"]
 
 
 def test_anchors_aliases_and_merges_are_read():
