@@ -40,6 +40,8 @@ TELLING = [
 """The same, and says what it holds when it is asked."""
 SPEED, DELAY_S, BURST = 3600.0, 0.5, 20
 EVERY_S = 3.0
+GREW = 12
+"""Classes that are named."""
 FAULTS = {
     "429_seconds": 0.01, "503": 0.01, "500": 0.02, "reset_before_headers": 0.01, "reset_in_body": 0.01, "drip": 0.002,
     "never": 0.002, "endless": 0.002, "bomb_gzip": 0.002, "bomb_brotli": 0.002, "entity_bomb": 0.002,
@@ -140,7 +142,7 @@ def account(web: Served, budget: float) -> dict[str, int]:
     }
 
 
-def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, object]:
+def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="recrawl-soak-"))
     hosts = max(sources // 20, 10)
     world = ("--sources", sources, "--hosts", hosts, "--speed", SPEED, "--mix", "mixed", "--rate", 0.1)
@@ -156,7 +158,7 @@ def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, 
         shutil.rmtree(folder, ignore_errors=True)
     kept = [each for each in samples if each.at >= warm * 60.0 * minutes]
     hours = np.array([each.at for each in kept]) / 3600.0
-    found: dict[str, object] = {"sources": sources, "minutes": minutes, "virtual hours": minutes * SPEED / 60.0}
+    found: dict[str, Any] = {"sources": sources, "minutes": minutes, "virtual hours": minutes * SPEED / 60.0}
     for name in ("memory_mb", "files", "threads", "children"):
         found[name] = slope(hours, np.array([float(getattr(each, name)) for each in kept]))._asdict()
     series = [[round(each.at), round(each.memory_mb), each.files] for each in samples]
@@ -166,8 +168,23 @@ def soak(sources: int, minutes: float, budget: float, warm: float) -> dict[str, 
     return found | {"series": series, "grown": held.grown(*holds)}
 
 
+def told(found: dict[str, Any]) -> str:
+    """As Markdown: slopes with their intervals, then counts, then the classes whose objects grew most."""
+    lines = ["| | on average | more per hour | 95 % interval |", "| --- | ---: | ---: | ---: |"]
+    for name, figure in found.items():
+        if isinstance(figure, dict):
+            low, high = (figure["per_hour"] + way * 1.96 * figure["error"] for way in (-1.0, 1.0))
+            lines.append(f"| {name} | {figure['mean']:.1f} | {figure['per_hour']:+.1f} | {low:+.1f} to {high:+.1f} |")
+    lines += ["", "| | |", "| --- | ---: |"]
+    lines += [f"| {name} | {figure:,.0f} |" for name, figure in found.items() if isinstance(figure, float | int)]
+    lines += ["", "| objects that grew since it was warm | more | kB more |", "| --- | ---: | ---: |"]
+    lines += [f"| {name} | {count:+,} | {size / 1e3:,.0f} |" for name, count, size in found["grown"][:GREW]]
+    return "\n".join(lines)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    ends = "It takes --minutes and about one more. A third of a core at 80 requests a second."
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0], epilog=ends)
     parser.add_argument("--sources", type=int, default=2000)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--budget", type=float, default=100.0, help="requests per second")
@@ -175,13 +192,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found = soak(options.sources, options.minutes, options.budget, options.warm)
-    for name, figure in found.items():
-        if isinstance(figure, dict):
-            print(
-                f"{name}: {figure['mean']:.1f} on average, {figure['per_hour']:+.1f} ± {figure['error']:.1f} per hour"
-            )
-        elif isinstance(figure, float | int):
-            print(f"{name}: {figure:,.0f}")
+    print(told(found))
     if options.json:
         options.json.write_text(json.dumps(found))
 

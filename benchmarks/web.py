@@ -2,7 +2,7 @@
 
     python -m benchmarks.web [--sizes 1e3 1e4 1e5] [--items 10] [--fetches 200] [--requests 40] [--store FILE]
 
-A few minutes on an idle machine. For each size a store is made (kept if named), then three processes share it:
+For each size a store is made (kept if named), then three processes share it:
 `recrawl serve`, a writer that commits the given number of crawls per second with three new items each, and this one,
 which asks page after page, each time with other words, sources and budgets, and prints the median and the 95th
 percentile of the answers' times, and beside them the processor time the server took on average, which does not depend
@@ -195,8 +195,13 @@ def measure(port: int, process: int, sources: int, requests: int) -> dict[str, l
     return times
 
 
+LASTS = "About five minutes on an idle machine of two cores."
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=LASTS
+    )
     parser.add_argument("--sizes", type=float, nargs="+", default=[1e3, 1e4, 1e5], help="numbers of sources")
     parser.add_argument("--items", type=float, default=10.0, help="items per source")
     parser.add_argument("--fetches", type=float, default=200.0, help="committed per second meanwhile")
