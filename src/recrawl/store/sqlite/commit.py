@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import chain
 
 from recrawl.config import Discovery
 from recrawl.store.discovery import COUNT, NOTE, Finds
 from recrawl.store.records import Batch, Crawl, Event, Hold, Item, Price, Progress, Robots, Source, Version, VisitUpdate
-from recrawl.store.rows import columns, crawl_of, mended, names
+from recrawl.store.rows import columns, crawl_of, mended, names, pages
 from recrawl.store.sql import READ_NOTE, SqlCrawlLog, write_note
 from recrawl.store.sql_marks import put
 from recrawl.store.sqlite.catalogue import add, next_revision
@@ -63,10 +64,16 @@ WHERE id = :id AND url <> :url AND revision = :old AND NOT EXISTS (SELECT 1 FROM
 _RETIRED = "UPDATE sources SET state = 'retired' WHERE id = :id"
 _FOUND_OUT = """
 UPDATE sources SET
-    kind = :kind, title = :title, note = :note, revision = :new,
+    kind = :kind, note = :note, revision = :new,
     cost = CASE WHEN revision = :old THEN :cost ELSE cost END
 WHERE id = :id
 """
+# Many to a statement: the index of letters is written out whenever one of its statements begins.
+_TITLES = """
+WITH found (id, title) AS (VALUES {})
+UPDATE sources SET title = found.title FROM found WHERE sources.id = found.id AND sources.title <> found.title
+"""
+_TITLES_TOGETHER = 200
 
 _crawl_row = as_row(Crawl)
 _item_row = as_row(Item, without="id")
@@ -196,6 +203,8 @@ def _write_catalogue(connection: sqlite3.Connection, updates: list[VisitUpdate],
             if source.state == "retired":
                 connection.execute(_RETIRED, row)
             connection.execute(_FOUND_OUT, row)
+        for some in pages({source.id: source.title for source in changed}.items(), _TITLES_TOGETHER):
+            connection.execute(_TITLES.format(", ".join(["(?, ?)"] * len(some))), [*chain.from_iterable(some)])
     if children := [child for s in updates for child in s.children]:
         _take_in(connection, Finds(children, bounds))
 
@@ -211,5 +220,5 @@ def _take_in(connection: sqlite3.Connection, finds: Finds) -> None:
 
 
 def _found_out(source: Source, revision: int) -> dict[str, object]:
-    kept = ("id", "kind", "title", "note", "state", "cost", "url")
+    kept = ("id", "kind", "note", "state", "cost", "url")
     return {name: getattr(source, name) for name in kept} | {"old": source.revision, "new": revision}
