@@ -51,7 +51,7 @@ class SourceTable:
 def catalogue(context: Context, choice: Choice) -> SourceTable:
     """The page that was chosen."""
     tag, text, state = choice.tag or None, choice.text or None, choice.state
-    total = context.cached.get(
+    total = context.cached.soon(
         ("count", state, tag, text), SHORT_S, lambda: context.store.count(state=state, tag=tag, text=text)
     )
     now, which = context.now(), {"state": state, "tag": tag, "text": text}
