@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from recrawl.config import SourceOptions
 from recrawl.crawl.catalogue.opml import read_opml, write_opml
 from recrawl.crawl.reading.findings import UnreadableError
 from recrawl.crawl.reading.plain_text import TITLE_CHARACTERS, clean
@@ -108,7 +109,8 @@ class Acts:
         if "://" not in address and "." not in address:
             raise AskedWrongError(f"not the address of a feed: {address[:200]!r}")
         url = address if known else editing.allowed(address, self._context.config)
-        return Wanted(source=Source(url=url, added=self._context.now()))
+        options = SourceOptions(content=True)  # who reads here wants all of it
+        return Wanted(source=Source(url=url, added=self._context.now(), options=options))
 
     def _feed(self, reader: Reader, name: str) -> str:
         id = known(reader, name)
