@@ -23,7 +23,7 @@ _KEPT = "recrawl.options"
 UNSETTABLE = (
     "importance", "half-life", "max-age", "cost", "select", "digest", "ignore", "ignore-text", "keep",
     "keep-text", "number", "when", "render", "steps", "ignore-noise", "restless", "robots", "hints", "interval",
-    "active-hours", "notify", "notify-to", "follow", "content",
+    "active-hours", "notify", "notify-to", "follow", "content", "articles",
     "index-delay", "index-batch",
 )  # fmt: skip
 
@@ -137,6 +137,8 @@ def source_options(command: Function) -> Function:
                          help="Watch the pages that it names, too: all of a site by its sitemap."),
             click.option("--content/--no-content", default=None,
                          help="Keep what its items say in full, to be read here."),
+            click.option("--articles/--no-articles", default=None,
+                         help="Fetch the page of each new item once, for what it says in full."),
             click.option("--index-delay", metavar="TIME",
                          help="Time until what is found in it is visible to readers: 30m."),
             click.option("--index-batch", metavar="TIME",

@@ -227,6 +227,7 @@ OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "notify_to": _each(outlet_name, may_be_none=True),
     "follow": switch,
     "content": switch,
+    "articles": switch,
     "index_delay": short_time,
     "index_batch": short_time,
 }

@@ -108,6 +108,7 @@ WORDS = {
     "tags.NAME.notify_to": "Who is notified of its sources, and nobody else: names of tables [notify.NAME].",
     "tags.NAME.follow": "Whether the pages that its sitemaps, feeds and pages name become sources of their own.",
     "tags.NAME.content": "Whether what its items say in full is kept, to be read here.",
+    "tags.NAME.articles": "Whether the page of each new item is fetched once, for what it says in full.",
     "tags.NAME.index_delay": "Time until what is found in its sources is visible to your readers.",
     "tags.NAME.index_batch": "How often what is found in its sources becomes visible; 0s: at any time.",
 }

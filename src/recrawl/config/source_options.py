@@ -40,6 +40,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         notify_to: the names of those who are notified (`[notify.NAME]`), and nobody else
         follow: whether the pages that it names become sources of their own
         content: whether what its items say in full is kept, to be read here
+        articles: whether the page of each new item is fetched once, for what it says in full
         index_delay: how long what is found in it takes to become visible to readers, seconds
         index_batch: how often what is found becomes visible, seconds: at whole multiples of it; 0 for at any time
     """
@@ -63,6 +64,7 @@ class SourceOptions(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     notify_to: tuple[str, ...] = ()
     follow: bool | None = None
     content: bool | None = None
+    articles: bool | None = None
     index_delay: float | None = None
     index_batch: float | None = None
 
@@ -96,5 +98,6 @@ class TagSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     notify_to: tuple[str, ...] = ()
     follow: bool | None = None
     content: bool | None = None
+    articles: bool | None = None
     index_delay: str = ""
     index_batch: str = ""

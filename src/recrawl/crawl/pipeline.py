@@ -45,6 +45,7 @@ from itertools import accumulate
 from recrawl.clock import Clock
 from recrawl.config import Push, quiet_until
 from recrawl.config.item_rules import ItemRule
+from recrawl.crawl.articles import Articles
 from recrawl.crawl.catalogue_watcher import CatalogueWatcher
 from recrawl.crawl.committer import Committer
 from recrawl.crawl.decider import Decider
@@ -172,6 +173,10 @@ class Crawler:
             budgets=budgets,
             told=self._changed.set,
         )
+        defaults = decider.rules.defaults
+        self._articles = Articles(
+            fetcher, readers, self._store_writer, request_budget, clock, defaults, self._intervals.quiet_hours
+        )
         self._subscriber: Subscriber | None = None
         self._visitor.item_rules = item_rules
         self._pushes: list[Callable[[], Coroutine[None, None, None]]] = []
@@ -208,7 +213,7 @@ class Crawler:
         delivering = asyncio.create_task(self._outlets.run())
         every_s = self._intervals.watch_s
         rules = follow_rules(self._store_writer.ask, self._clock, every_s, self._visitor.take_rules)
-        watching = (self._catalogue_watcher.watch(every_s), self._releases.watch(every_s), rules)
+        watching = (self._catalogue_watcher.watch(every_s), self._releases.watch(every_s), rules, self._articles.run())
         pushes = (begin() for begin in self._pushes)
         others = [asyncio.create_task(each) for each in (*watching, *pushes, *self._maintenance.tasks())]
         try:

@@ -130,6 +130,7 @@ def _listed(visit: Visit, rules: CrawlRules) -> VisitOutcome:
         contents={key: Content(item.author, item.content) for key, item in fresh if item.content or item.author},
         marks=[*judged.marks],
         blocked=[*judged.blocked],
+        articles=[key for key, item in fresh if item.link] if intent.options.articles and not first else [],
         events=events,
         published=dated,
         new=undated + missed,

@@ -434,6 +434,8 @@ class VisitUpdate(msgspec.Struct, kw_only=True):
     contents: dict[int, Content] = {}
     """What new items say in full, by their keys; not those whose content nobody wants."""
     marks: list[Mark] = []
+    articles: list[int] = []
+    """Keys of new items whose pages are to be fetched for what they say in full."""
     blocked: list[int] = []
     """Keys of items that the owner does not want: they count as known while they are listed."""
     rendering: bytes | None = None

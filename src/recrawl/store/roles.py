@@ -202,6 +202,22 @@ class Items(Protocol):
         """How its page looked in its last two states; None if nobody knows."""
         ...
 
+    def ask_for_article(self, item: int, at: float) -> None:
+        """The page of an item is to be fetched for what it says in full."""
+        ...
+
+    def articles(self, now: float, limit: int) -> list[tuple[int, int]]:
+        """Items whose pages are to be fetched now, the latest first, and how often that was tried."""
+        ...
+
+    def put_off_article(self, item: int, due: float) -> None:
+        """It was tried in vain, and is to be tried again then."""
+        ...
+
+    def write_article(self, item: int, content: Content | None) -> None:
+        """It was fetched: what it says takes the place of what was kept, unless it says nothing; it waits no more."""
+        ...
+
     def diffs(self, changes: Sequence[Item]) -> dict[int, str]:
         """What differed, by the id of each of these changes; those whose version was dropped are left out."""
         ...

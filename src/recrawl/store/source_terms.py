@@ -57,6 +57,7 @@ class EffectiveOptions(msgspec.Struct, frozen=True, kw_only=True):
     notify_to: tuple[str, ...] = ()
     follow: bool = False
     content: bool = False
+    articles: bool = False
     index_delay: float = 0.0
     index_batch: float = 0.0
 
@@ -159,6 +160,7 @@ class Defaults:
             notify_to=said("notify_to") or (),
             follow=_unless_said(said("follow"), False),
             content=_unless_said(said("content"), self.content),
+            articles=_unless_said(said("articles"), False),
             index_delay=_span("index_delay", own, tagged, self.index_delay),
             index_batch=_span("index_batch", own, tagged, self.index_batch),
         )

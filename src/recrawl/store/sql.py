@@ -292,6 +292,12 @@ class SqlCrawlLog(SqlRole):
         return record_of(Totals, rows[0])
 
 
+_WRITE_ARTICLE = """
+INSERT INTO contents SELECT id, CAST($2 AS text), $3 FROM items WHERE id = $1
+ON CONFLICT (item) DO UPDATE SET record = excluded.record
+"""
+
+
 class SqlItems(SqlRole):
     """Reads of what was found."""
 
@@ -322,6 +328,27 @@ class SqlItems(SqlRole):
         """What these items say in full, by number."""
         rows = self._fetch(f"SELECT item, author, record FROM contents WHERE {self._among('item')}", fitting(items))
         return {row[0]: Content(row[1], bytes(row[2])) for row in rows}
+
+    def ask_for_article(self, item: int, at: float) -> None:
+        """The page of an item is to be fetched for what it says in full."""
+        statement = "INSERT INTO articles SELECT id, CAST($2 AS double precision), 0 FROM items WHERE id = $1"
+        for id in fitting([item]):
+            self._write(f"{statement} ON CONFLICT (item) DO NOTHING", id, at)
+
+    def articles(self, now: float, limit: int) -> list[tuple[int, int]]:
+        """Items whose pages are to be fetched now, the latest first."""
+        statement = "SELECT item, tries FROM articles WHERE due <= $1 ORDER BY item DESC LIMIT $2"
+        return [(row[0], row[1]) for row in self._fetch(statement, now, limit)]
+
+    def put_off_article(self, item: int, due: float) -> None:
+        """It was tried in vain, and is to be tried again then."""
+        self._write("UPDATE articles SET tries = tries + 1, due = $2 WHERE item = $1", item, due)
+
+    def write_article(self, item: int, content: Content | None) -> None:
+        """It was fetched: what it says takes the place of what was kept, unless it says nothing."""
+        if content is not None and content.record:
+            self._write(_WRITE_ARTICLE, item, content.author, content.record)
+        self._write("DELETE FROM articles WHERE item = $1", item)
 
     def watched_number(self, source: int) -> bytes | None:
         """The history of the number that is watched on its page."""

@@ -44,6 +44,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "crawls": ("id", *names(Crawl)),
     "items": names(Item),
     "contents": ("item", "author", "record"),
+    "articles": ("item", "due", "tries"),
     "dropped": ("source", "key"),
     "versions": names(Version),
     "restless": ("source", "record"),

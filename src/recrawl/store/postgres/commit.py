@@ -43,6 +43,11 @@ INSERT INTO contents SELECT items.id, said.author, said.record
 FROM unnest($1::bigint[], $2::bigint[], $3::varchar[], $4::bytea[]) AS said (source, key, author, record)
 JOIN items ON items.source = said.source AND items.key = said.key ON CONFLICT (item) DO NOTHING
 """
+_ARTICLE = """
+INSERT INTO articles SELECT items.id, wanted.at, 0
+FROM unnest($1::double precision[], $2::bigint[], $3::bigint[]) AS wanted (at, source, key)
+JOIN items ON items.source = wanted.source AND items.key = wanted.key ON CONFLICT (item) DO NOTHING
+"""
 _BLOCK = "INSERT INTO dropped (source, key) SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING"
 _INSERT_PRICES = f"INSERT INTO prices ({_PRICE.names}) {_PRICE.given}"
 _INSERT_ITEMS = (
@@ -236,6 +241,8 @@ def _write_reading(connection: PostgresConnection, updates: Sequence[VisitUpdate
     if said:
         connection.run(_INSERT_CONTENTS, *columns_of(said, 4))
     put(connection, [(s.crawl.source, s.crawl.at, mark) for s in updates for mark in s.marks])
+    if wanted := [(s.crawl.at, s.crawl.source, key) for s in updates for key in s.articles]:
+        connection.run(_ARTICLE, *columns_of(wanted, 3))
     if blocked := [(s.crawl.source, key) for s in updates for key in s.blocked]:
         connection.run(_BLOCK, *columns_of(blocked, 2))
 

@@ -48,6 +48,10 @@ WHERE due <= $2 AND (coalesce(sources.bucket, subscriptions.bucket) = ANY($1::in
     OR sources.id IS NULL AND subscriptions.bucket IS NULL)
 ORDER BY due, token LIMIT $3
 """
+_ARTICLES = f"""
+SELECT item, tries FROM articles JOIN items ON items.id = item WHERE due <= $2 AND items.{_OURS}
+ORDER BY item DESC LIMIT $3
+"""
 _ANY_NOTE = "SELECT text FROM notes WHERE starts_with(name, $1) ORDER BY name LIMIT 1"
 
 
@@ -192,6 +196,11 @@ class Slice(PostgresRoles):
         """Those of the buckets seen."""
         rows = self._fetch(_SIGNALS, sorted(self._buckets.shown()), proof, limit)
         return [record_of(Signal, row) for row in rows]
+
+    def articles(self, now: float, limit: int) -> list[tuple[int, int]]:
+        """Those of the buckets seen."""
+        rows = self._fetch(_ARTICLES, sorted(self._buckets.shown()), now, limit)
+        return [(row[0], row[1]) for row in rows]
 
     def proofs(self, limit: int = 100) -> list[str]:
         """What signals of the buckets seen wait for."""

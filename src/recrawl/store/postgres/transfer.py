@@ -22,6 +22,7 @@ _ORDERS = {
     "removed": "source",
     "progress": "source",
     "contents": "item",
+    "articles": "item",
     "dropped": "source, key",
     "restless": "source",
     "numbers": "source",

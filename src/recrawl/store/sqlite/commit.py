@@ -30,6 +30,7 @@ _RECORD = {
 }
 """Of what is kept of pages, by the table and the name in `VisitUpdate`."""
 _CONTENT = "INSERT OR IGNORE INTO contents SELECT id, ?, ? FROM items WHERE source = ? AND key = ?"
+_ARTICLE = "INSERT OR IGNORE INTO articles SELECT id, ?, 0 FROM items WHERE source = ? AND key = ?"
 _BLOCK = "INSERT OR IGNORE INTO dropped (source, key) VALUES (?, ?)"
 _EVENT = insertion("events", Event, without="seq")
 _HOLD = insertion("holds", Hold, how="INSERT OR REPLACE")
@@ -190,6 +191,8 @@ def _write_reading(connection: sqlite3.Connection, updates: list[VisitUpdate]) -
     ]
     connection.executemany(_CONTENT, said)
     put(SqliteStatements(connection), [(s.crawl.source, s.crawl.at, mark) for s in updates for mark in s.marks])
+    wanted = [(s.crawl.at, s.crawl.source, key) for s in updates for key in s.articles]
+    connection.executemany(_ARTICLE, wanted)
     connection.executemany(_BLOCK, [(s.crawl.source, key) for s in updates for key in s.blocked])
 
 

@@ -35,6 +35,7 @@ _TABLES = (
     "restless",
     "numbers",
     "contents",
+    "articles",
     "rendering",
     "screenshots",
     "events",

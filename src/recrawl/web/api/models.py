@@ -97,6 +97,7 @@ class SourceTerms(Record):
     notify_to: Several | None = None
     follow: bool | None = None
     content: bool | None = None
+    articles: bool | None = None
     index_delay: Wait | None = None
     index_batch: Wait | None = None
 
