@@ -105,3 +105,34 @@ class TestRules:
             assert (seven.starred, seven.labels) == (True, ("boats", "later"))
             assert (eight.starred, eight.labels) == (False, ("later",))
         assert store.reading(readers[2], [ids[7]]) == []
+
+
+class TestArticles:
+    def test_they_wait_until_they_are_fetched_the_latest_first(self, store: Store) -> None:
+        found(store, 7, 8, contents={7: Content("Ann", b"short")}, articles=[7, 8, 99])
+        ids = by_key(store)
+        assert store.articles(1.0, 9) == [(ids[8], 0), (ids[7], 0)]
+        assert store.articles(0.5, 9) == []
+        assert store.articles(1.0, 1) == [(ids[8], 0)]
+        store.write_article(ids[7], Content("", b"long"))
+        assert store.contents([ids[7]]) == {ids[7]: Content("Ann", b"long")}
+        assert store.articles(1.0, 9) == [(ids[8], 0)]
+
+    def test_what_could_not_be_had_waits_longer_or_is_left_at_that(self, store: Store) -> None:
+        found(store, 7, contents={7: Content("Ann", b"short")}, articles=[7])
+        [id] = by_key(store).values()
+        store.put_off_article(id, 5.0)
+        assert store.articles(4.0, 9) == []
+        assert store.articles(5.0, 9) == [(id, 1)]
+        store.write_article(id, None)
+        assert store.articles(5.0, 9) == []
+        assert store.contents([id]) == {id: Content("Ann", b"short")}
+
+    def test_somebody_may_ask_for_one(self, store: Store) -> None:
+        found(store, 7)
+        [id] = by_key(store).values()
+        for each in (id, id, 999, -1):
+            store.ask_for_article(each, 2.0)
+        assert store.articles(2.0, 9) == [(id, 0)]
+        store.remove([1])
+        assert store.articles(2.0, 9) == []

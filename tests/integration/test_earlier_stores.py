@@ -93,6 +93,7 @@ def test_catalogue_holds_and_progress_are_all_there(kept: Kept) -> None:
             "layout3.db",
             "layout3-before-readers.db",
             "layout3-before-contents.db",
+            "layout3-before-articles.db",
             "layout3-before-rendering.db",
         )
     )

@@ -8,12 +8,15 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
+from live import crawl, settings
 from recrawl.cli import run
 from recrawl.config import SourceOptions
 from recrawl.config.item_rules import ItemRule
 from recrawl.crawl.item_rules_note import add_rule
 from recrawl.crawl.reading.content import unpacked
 from recrawl.store.opening import open_store
+from recrawl.store.records import Source
+from servers import serving
 from watching import Answer, Watched
 
 FEED = {"kind": "feed"}
@@ -68,6 +71,45 @@ def test_a_rule_without_end_costs_its_sources_alone_and_they_say_why(tmp_path: P
         crawls = {store.source(crawl.source).url.rsplit("/", 1)[-1]: crawl for crawl in store.crawls()}  # type: ignore[union-attr]
     assert crawls["quick"].new == 1
     assert "perhaps for the pattern of a rule" in crawls["slow"].error
+
+
+def test_the_page_of_a_new_item_is_fetched_once_and_kept(tmp_path: Path) -> None:
+    config = settings(tmp_path / "recrawl.db", "200/s")
+    words = "The harbour council voted for shore power on Tuesday, nine to two. " * 5
+    article = (
+        f"<html><body><nav>Menu</nav><article><h1>One</h1><p>{words}</p><script>x()</script></article></body></html>"
+    )
+    listed, asked = ["old"], []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        asked.append(request.path)
+        if request.path == "/feed":
+            items = "".join(
+                f"<item><guid>{each}</guid><title>{each}</title><link>/{each}</link></item>" for each in listed
+            )
+            text = f'<rss version="2.0"><channel><title>t</title>{items}</channel></rss>'
+            return web.Response(text=text, content_type="application/rss+xml")
+        if request.path in ("/old", "/two"):
+            return web.Response(text=article, content_type="text/html")
+        return web.Response(status=404)
+
+    async def crawled() -> None:
+        async with serving(answer) as url:
+            options = SourceOptions(articles=True, interval=0.2)
+            with open_store(config.store) as store:
+                store.add([Source(url=f"{url}/feed", kind="feed", options=options)])
+            await crawl(config, once=True)
+            listed.extend(["two", "gone"])
+            await crawl(config, enough=lambda _, store: len(store.items()) == 3 and not store.articles(1e12, 9))
+
+    asyncio.run(crawled())
+    with open_store(config.store) as store:
+        items = {item.title: item.id for item in store.items()}
+        said = store.contents([*items.values()])
+        assert [*said] == [items["two"]]
+        assert "nine to two" in unpacked(said[items["two"]].record)
+        assert "Menu" not in unpacked(said[items["two"]].record)
+    assert [asked.count(path) for path in ("/old", "/two", "/gone")] == [0, 1, 1]
 
 
 def test_a_rule_is_tried_on_history_before_it_is_saved(tmp_path: Path, capsys) -> None:

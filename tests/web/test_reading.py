@@ -108,6 +108,15 @@ def test_it_is_read_by_keys(full: str, tab: Tab, store: SqliteStore) -> None:
     assert page.locator(".piece .title").all_inner_texts() == [titles[1]]
 
 
+def test_the_full_article_is_asked_for(full: str, tab: Tab, store: SqliteStore) -> None:
+    page = tab(1280, "light").page
+    page.goto(full + "/reading")
+    page.locator(".piece summary").first.click()
+    page.locator(".piece").first.get_by_role("button", name="Fetch the full article").click()
+    page.get_by_text("Asked for").wait_for()
+    assert len(store.articles(NOW, 9)) == 1
+
+
 def test_it_works_without_scripts(full: str, browser: Any, store: SqliteStore) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -80,7 +80,7 @@ def router(context: Context, pages: Pages) -> APIRouter:
     def mark(request: Request, id: int) -> Response:
         what = request.state.form.get("act", "")
         if what not in get_args(reading.Act):
-            raise ParameterError("act", "read, unread, star or unstar", repr(what[:80]))
+            raise ParameterError("act", "read, unread, star, unstar or article", repr(what[:80]))
         done = reading.act(context, reader(request), id, cast("reading.Act", what))
         if request.headers.get("x-csrf-token"):
             return JSONResponse({"done": done})

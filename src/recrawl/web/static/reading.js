@@ -76,7 +76,13 @@ pieces.forEach((piece, k) => {
   });
   piece.querySelector(".acts").addEventListener("submit", (event) => {
     event.preventDefault();
-    mark(piece, event.submitter.value);
+    if (event.submitter.value !== "article") return mark(piece, event.submitter.value);
+    const asked = event.submitter;
+    asked.disabled = true;
+    send(event.target.getAttribute("action"), "article").then(
+      () => { asked.textContent = "Asked for: it comes within moments if a crawler is at work"; },
+      () => { asked.disabled = false; },
+    );
   });
   const pictures = piece.querySelector(".pictures");
   if (pictures) {

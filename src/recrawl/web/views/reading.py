@@ -23,7 +23,7 @@ from recrawl.web.context import Context
 PAGE = 50
 OWN = "me"
 Shown = Literal["unread", "all", "starred"]
-Act = Literal["read", "unread", "star", "unstar"]
+Act = Literal["read", "unread", "star", "unstar", "article"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,16 @@ def _told(readings: Sequence[Reading], grouped: bool) -> list[tuple[list[int], d
 
 
 def act(context: Context, reader: Reader, item: int, what: Act) -> bool:
-    """Mark an item; whether there was one to mark. Opening and starring say what interests readers."""
+    """Mark an item, or have its page fetched for what it says in full; whether there was one.
+
+    Opening and starring say what interests readers.
+    """
     store, now = context.store, context.now()
+    if what == "article":
+        seen = bool(store.reading(reader.id, [item]))
+        if seen:
+            store.ask_for_article(item, now)
+        return seen
     if what in ("read", "unread"):
         changed = store.mark_read(reader.id, [item], what == "read")
     else:
