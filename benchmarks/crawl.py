@@ -13,8 +13,8 @@ process of its own, the web another. What is fetched (`benchmarks.feed_web`):
 Processor seconds are those of the crawling process and its children from start to end, imports included; filling
 recrawl's catalogue happens once in its life and is shown apart. A run counts only if every feed was fetched once, and
 if all stored the same items. Every size is measured alike: "grows with" is the exponent over the sizes, and "each" what
-a further request costs, the start left out. With `--before`, an older source tree runs beside this one; what it has to
-compile is compiled in a small run that does not count, as for this one.
+a further request costs, the start left out; ratios are ours to theirs. With `--before`, an older source tree runs
+beside this one; what it has to compile is compiled in a small run that does not count, as for this one.
 
 Run: python -m benchmarks.crawl [--feeds N …] [--hosts N] [--schemes http https] [--only NAME …]
      [--before COMMIT-OR-FOLDER] [--quick] [--json FILE]
@@ -254,24 +254,38 @@ def table(costs: list[Cost]) -> str:
     for scheme in dict.fromkeys(cost.scheme for cost in costs):
         lines.append(f"\n{scheme}: requests per CPU second at {max(c.feeds for c in costs):,} feeds "
                      "(a further request alone, µs; CPU grows with feeds to the power)")  # fmt: skip
-        lines.append(f"{'':<14}" + "".join(f"{name:>26}" for name in names))
+        others = [name for name in names if name != "recrawl"] if "recrawl" in names else []
+        head = [f"{name:>26}" for name in names] + [f"{'recrawl / ' + name:>20}" for name in others]
+        lines.append(f"{'':<14}" + "".join(head))
         for stage in STAGES:
-            row = [shown([c for c in costs if (c.scheme, c.stage, c.contender) == (scheme, stage, name)])
-                   for name in names]  # fmt: skip
-            lines.append(f"{stage:<14}" + "".join(f"{figure:>26}" for figure in row))
+            found = {name: [c for c in costs if (c.scheme, c.stage, c.contender) == (scheme, stage, name)]
+                     for name in names}  # fmt: skip
+            row = [f"{shown(each):>26}" for each in found.values()]
+            row += [f"{ratio(found['recrawl'], found[name]):>20}" for name in others]
+            lines.append((f"{stage:<14}" + "".join(row)).rstrip())
     return "\n".join(lines)
+
+
+def ratio(ours: list[Cost], theirs: list[Cost]) -> str:
+    """Our requests per processor second to theirs, at the largest size."""
+    return f"{largest(ours).per_cpu_s / largest(theirs).per_cpu_s:.2f}" if ours and theirs else ""
+
+
+def largest(costs: list[Cost]) -> Cost:
+    """That of the most feeds."""
+    return max(costs, key=lambda cost: cost.feeds)
 
 
 def shown(costs: list[Cost]) -> str:
     """Of one stage of one of them at all sizes."""
     if not costs:
         return ""
-    largest = max(costs, key=lambda cost: cost.feeds)
+    figure = f"{largest(costs).per_cpu_s:,.0f}"
     if len({cost.feeds for cost in costs}) < 2:
-        return f"{largest.per_cpu_s:,.0f}"
+        return figure
     requests, cpu_s = np.array([c.requests for c in costs], float), np.array([c.cpu_s for c in costs])
     each, _ = np.polyfit(requests, cpu_s, 1)
-    return f"{largest.per_cpu_s:,.0f} ({1e6 * each:,.0f} µs; {exponent(requests, cpu_s):.2f})"
+    return f"{figure} ({1e6 * each:,.0f} µs; {exponent(requests, cpu_s):.2f})"
 
 
 def growth(costs: list[Cost]) -> str:
