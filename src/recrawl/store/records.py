@@ -172,7 +172,7 @@ class Progress(msgspec.Struct, kw_only=True):
         self.failures = 0
 
 
-class Crawl(msgspec.Struct, kw_only=True):
+class Crawl(msgspec.Struct, kw_only=True, gc=False):
     """One line of the crawl log.
 
     Parameters
@@ -204,7 +204,7 @@ class Crawl(msgspec.Struct, kw_only=True):
     error: str = ""
 
 
-class Item(msgspec.Struct, kw_only=True):
+class Item(msgspec.Struct, kw_only=True, gc=False):
     """Something found: an item of a feed, an URL of a sitemap, or a change of a page.
 
     Parameters
@@ -294,7 +294,7 @@ class Price(msgspec.Struct, kw_only=True):
     errors: int = 0
 
 
-class Event(msgspec.Struct, kw_only=True):
+class Event(msgspec.Struct, kw_only=True, gc=False):
     """Something to deliver, in the order committed; `seq` is given by the store, `body` is a JSON object."""
 
     seq: int = 0

@@ -12,7 +12,7 @@ from recrawl.errors import RecrawlError
 from recrawl.store.records import SourceKind
 
 
-class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
+class FoundItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One item of a feed, or one URL of a sitemap.
 
     Parameters
