@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from recrawl.crawl.hold_causes import PUBLISHER, SERVER
 from recrawl.errors import StoreError, StoreFullError
 from recrawl.store.records import Batch, Crawl, Event, Item, Keep, Progress, Source, VisitUpdate
 from recrawl.store.sqlite import SqliteStore, repair
+from recrawl.store.sqlite.commit import MANY
 from recrawl.store.sqlite.migrations import steps
 
 
@@ -48,6 +50,22 @@ def made(path: Path, batches: int = 0, summary: str = "") -> None:
         store.add([Source(url=f"https://{k}.example/", tags=("t",)) for k in range(50)])
         for number in range(1, batches + 1):
             store.commit(batch(number, summary=summary))
+
+
+def test_what_a_large_commit_refers_to_is_there_and_references_are_looked_after_again(path: Path) -> None:
+    made(path)
+    with SqliteStore(path) as store:
+        store.remove([2])
+        many, gone = batch(1, items=MANY), batch(2)
+        gone.updates[0].crawl.source = gone.updates[0].progress.source = 2
+        for item in gone.updates[0].items:
+            item.source = 2
+        store.commit(Batch(updates=many.updates + gone.updates))
+        assert {item.source for item in store.items(limit=2 * MANY)} == {1}
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        store.remove([1])
+        assert store.items() == []
 
 
 class TestFilesThatAreNotStores:

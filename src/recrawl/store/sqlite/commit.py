@@ -19,7 +19,8 @@ from recrawl.store.sqlite.role import SqliteRole, SqliteStatements
 from recrawl.store.sqlite.rows import as_row, insert, insertion
 
 MANY = 200
-"""Items from which on SQLite does not look for the source of each again: `_write` has made sure that it is there."""
+"""Items from which on SQLite does not look again for what each row refers to. `_write` has made sure that the sources
+are there; all else that is referred to is selected from its own table, and nothing is deleted that is referred to."""
 
 _CRAWL = "INSERT INTO crawls (id, before, " + columns(Crawl) + f") VALUES (?, ?{', ?' * len(names(Crawl))})"
 _ITEM = insertion("items", Item, without="id", how="INSERT OR IGNORE")
