@@ -53,9 +53,9 @@ def grown(what: str, sizes: Sequence[float], figures: Mapping[str, Sequence[floa
     """A Markdown table: a row per size, a column per figure, and last the exponents of growth."""
     lines = [f"| {what} | {' | '.join(figures)} |", "| ---: |" + " ---: |" * len(figures)]
     for place, size in enumerate(sizes):
-        told = [spoken(figure[place]) for figure in figures.values()]
+        told = [spoken(each[place]) for each in figures.values()]
         lines.append(f"| {round(size):,} | {' | '.join(told)} |")
-    powers = [exponent(sizes, figure) for figure in figures.values()]
+    powers = [math.nan if any(map(math.isnan, each)) else exponent(sizes, each) for each in figures.values()]
     lines.append(f"| grows with the power of | {' | '.join('' if math.isnan(p) else f'{p:.2f}' for p in powers)} |")
     return "\n".join(lines)
 
@@ -64,5 +64,5 @@ def spoken(figure: float) -> str:
     """To three digits; empty where there is none."""
     if math.isnan(figure):
         return ""
-    digits = 0 if abs(figure) >= 100.0 else 1 if abs(figure) >= 10.0 else 2 if abs(figure) >= 1.0 else 4
+    digits = 0 if abs(figure) >= 100.0 else 1 if abs(figure) >= 10.0 else 2 if abs(figure) >= 0.1 else 4
     return f"{figure:,.{digits}f}"
