@@ -29,7 +29,6 @@ RUN sh /source/rootfs.sh /opt/recrawl /rootfs
 
 FROM scratch
 COPY --from=build /rootfs /
-COPY --from=build --chown=10001:10001 /rootfs/var/lib/recrawl /var/lib/recrawl
 COPY --from=build /opt/recrawl /opt/recrawl
 COPY deploy/healthcheck.py /opt/recrawl/bin/healthcheck
 ENV PATH=/opt/recrawl/bin:/usr/bin \

@@ -79,7 +79,7 @@ test-corpora: $(INSTALLED)
 	@test -d .cache/corpora/tools || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/corpora/tools --constraint constraints.txt --group scrapys-tests
 	$(BIN)/python -m pytest -p no:xdist -m corpora -rs tests/corpora
 
-# Asks for no registry: what the image is made from is named by RECRAWL_BASE, or made by debootstrap.
+# Asks for no registry: what the image is made from is named by CONTAINER_BASE, or made by debootstrap.
 test-container: $(INSTALLED)
 	$(BIN)/python -m pytest -p no:xdist -m container -v -s -rs -o faulthandler_timeout=1800 tests/container
 

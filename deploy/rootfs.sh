@@ -27,6 +27,7 @@ done </tmp/libraries
 
 printf 'root:x:0:0:root:/:/usr/sbin/nologin\nrecrawl:x:10001:10001::/var/lib/recrawl:/usr/sbin/nologin\n' >"$root/etc/passwd"
 printf 'root:x:0:\nrecrawl:x:10001:\n' >"$root/etc/group"
+chown 10001:10001 "$root/var/lib/recrawl"
 printf 'hosts: files dns\n' >"$root/etc/nsswitch.conf"
 
 # For programs that look for known vulnerabilities: the packages these files are from.

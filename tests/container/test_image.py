@@ -1,8 +1,8 @@
 """The image: what is in it, how soon it works, and that a kill and an upgrade lose nothing.
 
 Needs podman (Debian's `podman`, `runc`, `buildah`) and the rights to run containers; `make test-container` runs it. No
-registry is asked: RECRAWL_BASE names the image it is built on, or one is made by debootstrap. RECRAWL_IMAGE names an
-image that is built already. Containers use the machine's network and listen on loopback.
+registry is asked: CONTAINER_BASE names the image it is built on, or one is made by debootstrap. CONTAINER_IMAGE names
+an image that is built already. Containers use the machine's network and listen on loopback.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def image() -> str:
     """Built from this checkout, unless one is named."""
     if PODMAN is None or BUILDAH is None:
         pytest.skip("needs podman and buildah: apt-get install podman buildah runc")
-    if given := os.environ.get("RECRAWL_IMAGE"):
+    if given := os.environ.get("CONTAINER_IMAGE"):
         return given
     options = []
     for file in ("/etc/pip.conf", os.environ.get("PIP_CERT", "")):  # how this machine reaches its index; not kept
@@ -70,10 +70,10 @@ def image() -> str:
 
 
 def base() -> str:
-    if given := os.environ.get("RECRAWL_BASE"):
+    if given := os.environ.get("CONTAINER_BASE"):
         return given
     if shutil.which("debootstrap") is None or os.geteuid() != 0:
-        pytest.skip("needs RECRAWL_BASE, the name of an image of Debian, or debootstrap and root to make one")
+        pytest.skip("needs CONTAINER_BASE, the name of an image of Debian, or debootstrap and root to make one")
     name = "localhost/debian:trixie-slim"
     if subprocess.run([str(PODMAN), "image", "exists", name]).returncode:
         folder = Path("/var/tmp/recrawl-debian")
