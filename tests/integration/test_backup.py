@@ -1,4 +1,4 @@
-"""A copy made while a crawler works is a whole store that goes on elsewhere with all that was learned; the way back too.
+"""A copy made while a crawler works is a whole store, which goes on elsewhere with all it knew; the way back, too.
 
 Also: an upgrade with many at the store at once, and the dump and restore of a store in PostgreSQL by its own tools.
 """
