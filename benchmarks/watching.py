@@ -7,7 +7,8 @@ one that is reported when nothing that matters had changed is a false alarm.
 
 Three watchers see the very same answers: recrawl as it is, recrawl that learns nothing (`restless = false`), and the
 documented defaults of changedetection.io: all the text of a page without scripts and styles, compared as a whole, no
-filter. The last is computed here, not run. "Learned" is what the last half of the rounds gave.
+filter, no browser. The last is computed here, not run. Shells are empty until a browser has run their scripts: the
+first two let one show them (extra `browser`, and a Chromium). "Learned" is what the last half of the rounds gave.
 
     python -m benchmarks.watching [--rounds 40] [--pages 10] [--shape NAME …] [--quick] [--json FILE]
 """
@@ -18,6 +19,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import os
 import random
 import re
 import tempfile
@@ -50,6 +52,9 @@ SETTINGS = {
     "fetch.allow_private": True,
     "cold_start": 1.0,
     "retention.versions": 10_000,
+    "browser.sandbox": os.geteuid() != 0,
+    "browser.pages": 2,
+    "browser.screenshots": False,
 }
 
 
@@ -207,12 +212,18 @@ def news(page: Page) -> tuple[str, bytes]:
 
 @shape
 def shell(page: Page) -> tuple[str, bytes]:
-    data = json.dumps({"text": [page.sentence(("shell", page.version * (k == 0), k)) for k in range(6)]})
     return "text/html", (
-        "<!doctype html><html><head><title>App</title></head><body><div id='root'></div>"
-        f"<noscript>You need to enable JavaScript to run this app.</noscript><script>window.state={data}</script>"
-        "</body></html>"
-    ).encode()
+        b"<!doctype html><html><head><title>App</title></head><body><div id='root'></div>"
+        b"<noscript>You need to enable JavaScript to run this app.</noscript><script>"
+        b"fetch('?data').then(answer => answer.json()).then(data => { for (const text of data.text) {"
+        b"const line = document.createElement('p'); line.innerText = text; document.getElementById('root').append(line)"
+        b"} })</script></body></html>"
+    )
+
+
+def shell_data(page: Page) -> dict[str, list[str]]:
+    """What the script of a shell asks for."""
+    return {"text": [page.sentence(("shell", page.version * (k == 0), k)) for k in range(6)]}
 
 
 @shape
@@ -327,6 +338,8 @@ class Site:
         page = self.pages.get(request.path.partition("/w/")[2].partition("/")[2])
         if page is None:
             return web.Response(status=404)
+        if request.query_string == "data":
+            return web.json_response(shell_data(page))
         kind, body = page.body
         return web.Response(body=body, content_type=kind)
 

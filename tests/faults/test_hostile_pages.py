@@ -44,7 +44,7 @@ def loop() -> Iterator[asyncio.Runner]:
 @pytest.fixture(scope="module")
 def renderer(loop: asyncio.Runner) -> Iterator[Renderer]:
     async def made() -> Renderer:
-        return Renderer(Browsing(sandbox=False, timeout="7s", requests=100, memory="1200MB"), Fetching())
+        return Renderer(Browsing(sandbox=False, timeout="7s", requests=100, memory="1200MB"), Fetching(parallel=10))
 
     made_one = loop.run(made())
     yield made_one

@@ -1,8 +1,9 @@
 """Renders pages for the crawler: keeps a rendering process (`worker`), hands it pages, and ends it when it must.
 
-Few pages are rendered at once, and few wait; the others are told to come back (`BusyError`), so that pages without a
-browser are never kept waiting by those with one. A process that does not answer in a page's time is ended with all that
-it started; so is one that has rendered many pages, and one that nobody has needed for a while.
+Few pages are rendered at once, and others wait, but never more than half of all visits under way; the rest are told to
+come back (`BusyError`), so that pages without a browser are never kept waiting by those with one. A process that does
+not answer in a page's time is ended with all that it started; so is one that has rendered many pages, and one that
+nobody has needed for a while.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from recrawl.crawl.rendering.messages import (
 )
 from recrawl.errors import RecrawlError
 
-WAITING = 4
-"""For each page that may be rendered at once, so many may wait."""
+WAITING_SHARE = 0.5
+"""Of all visits that may be under way, so many may be those that are shown or wait for it."""
 GRACE_S = 10.0
 """Beyond a page's time, for opening and closing; then the process does not answer."""
 START_S = 90.0
@@ -88,7 +89,7 @@ class Renderer:
     @property
     def has_room(self) -> bool:
         """Whether another page may wait for its turn."""
-        return self._waiting < (1 + WAITING) * self._browsing.pages
+        return self._waiting < max(WAITING_SHARE * self._fetching.parallel, self._browsing.pages)
 
     @property
     def pid(self) -> int | None:
