@@ -30,9 +30,11 @@ from recrawl.crawl.reading.number_history import packed as packed_history
 from recrawl.crawl.reading.number_history import unpacked as unpacked_history
 from recrawl.crawl.reading.pages import is_whole, says_the_same
 from recrawl.crawl.reading.regions import packed, unpacked
+from recrawl.crawl.rendering import screenshots
 from recrawl.crawl.rendering.record import NOT_SHOWN
 from recrawl.crawl.rendering.record import packed as packed_record
 from recrawl.crawl.rendering.record import unpacked as unpacked_record
+from recrawl.crawl.rendering.screenshots import is_picture
 from recrawl.crawl.visits import Visit
 from recrawl.store.records import Version
 from recrawl.store.roles import Items
@@ -85,7 +87,15 @@ def judged(visit: Visit, findings: Findings) -> Verdict:
 
 def looked_up(store: Items, visit: Visit, findings: Findings) -> Visit:
     """A visit of a page with how it differs from the state that is kept of it, its number, and how it was shown."""
-    visit = _with_browser(store, visit, findings)
+    visit = _with_number(store, _with_browser(store, visit), findings)
+    if visit.shown is None or not is_picture(visit.shown.picture) or not judged(visit, findings).is_kept:
+        return visit
+    before = screenshots.unpacked(store.screenshots(visit.intent.source.id))
+    return structs.replace(visit, screenshots=screenshots.packed(before.followed_by(visit.shown.picture, visit.at)))
+
+
+def _with_number(store: Items, visit: Visit, findings: Findings) -> Visit:
+    """With how it differs from the state that is kept, and the history of its number."""
     before = visit.intent.progress.digest
     if findings.number is None and (not before or relation(before, findings.digest) == "same"):
         return visit
@@ -99,7 +109,7 @@ def looked_up(store: Items, visit: Visit, findings: Findings) -> Visit:
     return visit if after == history else structs.replace(visit, numbers=packed_history(after))
 
 
-def _with_browser(store: Items, visit: Visit, findings: Findings) -> Visit:
+def _with_browser(store: Items, visit: Visit) -> Visit:
     """With what is known now of the page in a browser, and what a fetch of it costs by that."""
     source, shown = visit.intent.source, visit.shown
     if shown is None and not is_by(visit.intent.counts_when_shown.rule, visit.intent.progress.digest):

@@ -195,7 +195,7 @@ def _page(visit: Visit, rules: CrawlRules) -> VisitOutcome:
     found_out = VisitOutcome(
         kind="page", crawl=crawl, progress=progress, items=items, version=version, events=events, changed=changed,
         mentions=Mentions.of_page(findings.links), restless=visit.restless, numbers=visit.numbers,
-        rendering=visit.rendering,
+        rendering=visit.rendering, screenshots=visit.screenshots,
     )  # fmt: skip
     return _completed(found_out, visit, rules, source)
 

@@ -124,8 +124,8 @@ class Visitor:
             if self._shown_pages is not None:
                 plain_s = response.elapsed_s + self._clock.now() - began
                 visit = await self._show_if_wanted(structs.replace(visit, plain_s=plain_s), self._shown_pages, memory)
-        if response is not None and response.body:
-            fetched.response = structs.replace(response, body=b"")  # it has been read: its size is enough
+        if fetched.response is not None and fetched.response.body:
+            fetched.response = structs.replace(fetched.response, body=b"")  # it has been read: its size is enough
         return visit
 
     async def _fetch(self, intent: Intent, memory: MemoryShare) -> FetchResult:

@@ -132,6 +132,7 @@ class Visit(msgspec.Struct, frozen=True):
         shown_why: why one did
         plain_s: what its document took alone, fetched and read, in seconds
         rendering: what is known now of the page in a browser, as it is stored; None where nothing was learned
+        screenshots: how its last two states looked, as it is stored; None where that is as it was
         cost: what a fetch of it costs by that; None where nothing was learned
         remark: what its owner should know of that
         numbers: the history of the page's number now, as it is stored; None where it is as it was
@@ -159,6 +160,7 @@ class Visit(msgspec.Struct, frozen=True):
     shown_why: Why = "shell"
     plain_s: float = 0.0
     rendering: bytes | None = None
+    screenshots: bytes | None = None
     cost: float | None = None
     remark: str = ""
     numbers: bytes | None = None

@@ -71,10 +71,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             asked += f" ({self.refused} refused{first})"
         measured = (
             f"{self.seconds:.1f} s and {self.cpu_s:.1f} s of processor time, where its plain document takes"
-            f" {self.plain_s:.2f} s; {asked}, {self.received / 1000:,.0f} kB, {self.memory / 1e6:,.0f} MB of memory"
+            f" {self.plain_s:.2f} s; {asked}, {self.received / 1000:,.1f} kB, {self.memory / 1e6:,.0f} MB of memory"
         )
         note = self.note
-        return f"{note[:1].upper()}{note[1:]}. A visit takes {measured}."
+        cost = f" So a fetch of it costs as much as {self.cost:.3g} plain ones." if self.cost else ""
+        return f"{note[:1].upper()}{note[1:]}. A visit takes {measured}.{cost}"
 
     def followed_by(self, shown: Rendered, at: float, plain_s: float, why: Why) -> Record:
         """With another visit."""

@@ -30,6 +30,8 @@ MOST_DOCUMENT = 10_000_000
 """Bytes of a document that goes into the browser."""
 _OF_THE_DOCUMENT = frozenset(("cache-control", "expires", "etag", "last-modified", "content-type", "content-encoding"))
 """Headers that say nothing of what its scripts make of it."""
+BEGINNING = 2048
+"""Bytes in which a document says its encoding."""
 _NUMBERS = count(1)
 
 
@@ -125,10 +127,22 @@ def _document(number: int, url: str, response: Response) -> Fetched:
         page=number,
         url=url,
         status=response.status,
-        headers=response.headers,
+        headers=_with_charset(response),
         cookies=response.cookies,
         body=response.body,
     )
+
+
+def _with_charset(response: Response) -> Mapping[str, str]:
+    """Headers; of a document that says nothing of its encoding, and is in UTF-8, that it is, as readers find out."""
+    kind = response.headers.get("content-type") or "text/html"
+    if "charset" in kind.lower() or b"charset" in response.body[:BEGINNING].lower():
+        return response.headers
+    try:
+        response.body.decode()
+    except UnicodeDecodeError:
+        return response.headers
+    return {**response.headers, "content-type": f"{kind}; charset=utf-8"}
 
 
 def _cookies(source: Source, url: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
 from recrawl.crawl.explaining.ranking import reasons_in_words
 from recrawl.crawl.reading.plain_text import visible
+from recrawl.crawl.rendering.screenshots import is_picture, unpacked
 from recrawl.errors import ParameterError
 from recrawl.store.records import Source
 from recrawl.units import show_duration
@@ -51,6 +53,13 @@ def router(context: Context, pages: Pages) -> APIRouter:
     @routes.get("/sources/{id:int}")
     def show(request: Request, id: int) -> Response:
         return about(request, id)
+
+    @routes.get("/sources/{id:int}/{which}.jpg")
+    def picture(request: Request, id: int, which: Literal["before", "after"]) -> Response:
+        taken: bytes = getattr(unpacked(context.store.screenshots(id)), which)
+        if not is_picture(taken):
+            return pages.problem(request, 404, "There is no such picture.")
+        return Response(taken, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=86400"})
 
     @routes.post("/sources/{id:int}")
     def change(request: Request, id: int) -> Response:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from recrawl.crawl.fetching.politeness import site_of
 from recrawl.crawl.list_notes import NotedList
 from recrawl.crawl.reading.number_history import History, unpacked
+from recrawl.crawl.rendering import screenshots
+from recrawl.crawl.rendering.screenshots import Screenshots
 from recrawl.crawl_state import SourceStatus, health
 from recrawl.records import FloatArray
 from recrawl.store.records import ClickTotals, Crawl, Version
@@ -29,6 +31,8 @@ class OneSource(SourceStatus):
     crawls: list[Crawl]
     entries: list[FoundLine]
     versions: list[Version]
+    screenshots: Screenshots
+    """How its last two states looked in a browser."""
     number: History
     """Of the number that is watched on it."""
     clicks: ClickTotals
@@ -56,6 +60,7 @@ def one_source(context: Context, id: int) -> OneSource | None:
         crawls=crawls,
         entries=latest(context, Wanted(source=id, order="found", limit=ITEMS)).entries,
         versions=context.store.versions(id, limit=VERSIONS) if source.kind == "page" else [],
+        screenshots=screenshots.unpacked(context.store.screenshots(id)),
         number=unpacked(context.store.watched_number(id)),
         clicks=clicks,
         effect=effect(context, source, progress, found, clicks),
