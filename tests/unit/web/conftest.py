@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,9 +36,19 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A full store that nobody changes: filling one takes a hundred transactions."""
+    place = tmp_path_factory.mktemp("filled") / "recrawl.db"
+    with SqliteStore(place) as store:
+        fill(store)
+    return place
+
+
 @pytest.fixture
-def filled(store: SqliteStore) -> SqliteStore:
-    fill(store)
+def filled(store: SqliteStore, filled_once: Path) -> SqliteStore:
+    with closing(sqlite3.connect(filled_once)) as full, closing(sqlite3.connect(store.path)) as here:
+        full.backup(here)
     return store
 
 
