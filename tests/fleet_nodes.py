@@ -25,8 +25,9 @@ def main(count: int, cpus: int, address: str) -> None:
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what Ray prints is no answer
-    common = {"object_store_memory": MEMORY, **_at(address)}
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **common})
+    common = {"object_store_memory": MEMORY, "include_log_monitor": False, **_at(address)}
+    head = {"num_cpus": 0, "include_dashboard": False, "no_monitor": True}
+    cluster = Cluster(initialize_head=True, head_node_args={**head, **common})
 
     def add(there: str = "", namespace: str = "") -> Any:
         with inside(namespace) if namespace else nullcontext():
