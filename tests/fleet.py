@@ -285,22 +285,29 @@ def _parent(pid: int) -> int:
 
 
 def listening_places(folder: Path) -> set[str]:
-    """Addresses on which a Ray of our own listens: its processes', not those of whatever else is on this machine."""
-    mark = uuid.uuid4().hex
+    """Addresses on which a Ray of our own listens: its processes', not those of whatever else is on this machine.
+
+    Ray gives its node half a minute to start, whatever the machine has to do; after that it is begun again.
+    """
     code = """import sys
 from recrawl.cluster import ray_actors
 ray_actors.start_here(1)
 print('up', flush=True)
 sys.stdin.read()
 """
-    with (folder / "ray.txt").open("w+") as said, subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, env={**ENVIRONMENT, sockets.MARK: mark}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
-    ) as child:  # fmt: skip
-        assert child.stdout is not None
-        up = any(line.strip() == "up" for line in child.stdout)
-        places = sockets.listening(mark)
-        child.communicate()
-        assert up, (folder / "ray.txt").read_text()[-2000:]
+    for _ in range(4):
+        mark = uuid.uuid4().hex
+        with (folder / "ray.txt").open("w+") as said, subprocess.Popen(
+            [sys.executable, "-c", code], cwd=folder, env={**ENVIRONMENT, sockets.MARK: mark}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+        ) as child:  # fmt: skip
+            assert child.stdout is not None
+            up = any(line.strip() == "up" for line in child.stdout)
+            places = sockets.listening(mark)
+            child.communicate()
+        words = (folder / "ray.txt").read_text()
+        if up or "timed out during startup" not in words:
+            break
+    assert up, words[-2000:]
     assert places, "it listens nowhere: nothing was looked at"
     return places
