@@ -54,7 +54,7 @@ LOOKS: dict[str, list[str]] = {
     "vacuum": [], "doctor": [], "config": [], "pause": ["1"], "add": ["https://b.example/feed"],
     "backup": ["copy.db"], "store": ["copy", "recrawl.db", "other.db"], "export": ["-"], "import": ["urls.txt"],
     "crawl": ["1", "--timeout", "5s"], "preview": ["https://a.example/feed"], "release": ["1"], "budget": [],
-    "tag": ["1", "--add", "news"], "signal": ["1"], "notify": ["--test"], "rules": ["list"],
+    "tag": ["1", "--add", "news"], "signal": ["1"], "notify": ["--test"], "rules": ["list"], "reader": ["list"],
     "remove": ["2", "--yes"],
 }  # fmt: skip
 FAIL = ("crawl", "preview", "notify")
