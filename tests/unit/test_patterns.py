@@ -36,6 +36,7 @@ MADE_AT_RUN_TIME = {
     "recrawl.crawl.reading.noise": 1,
     "recrawl.crawl.reading.page_selection": 1,
     "recrawl.config.conditions": 1,
+    "recrawl.config.item_rules": 1,
     "recrawl.config.option_rules": 1,
     "recrawl.web.views.latest": 1,
 }
