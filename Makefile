@@ -40,7 +40,7 @@ $(RUNNABLE): pyproject.toml constraints.txt
 $(INSTALLED): $(RUNNABLE)
 	@echo "installing what the tests need (once)"
 	@$(PIP) --editable '.[lab,deep,web,browser,postgres,scrapy,cluster,mcp,notify,yaml]' --group dev
-	@sh scripts/system-packages.sh chromium:chromium postgres:postgresql prometheus:prometheus systemd-analyze:systemd
+	@sh scripts/system-packages.sh chromium:chromium postgres:postgresql prometheus:prometheus systemd-analyze:systemd newsboat:newsboat
 	@touch $@
 
 demo: $(RUNNABLE)
