@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from recrawl.store.reader_records import Reader
+from recrawl.store.reader_records import Reader, Wanted
+from recrawl.store.records import Batch, Crawl, Item, Progress, Source, VisitUpdate
 from recrawl.store.roles import Store
 from recrawl.web.reader_api.credentials import token_of
 from recrawl.web.safety.credentials import hashed
@@ -29,6 +30,28 @@ def made_reader(store: Store, name: str = "ann", at: float = 0.0) -> Reader:
 @cache
 def _password() -> str:
     return hashed("a password")
+
+
+def found(store: Store, source: int, keys: range, at: float, **more: object) -> None:
+    """A crawler finds items of a source at a time."""
+    items = [
+        Item(source=source, key=k, title=f"T{k}", link=f"https://{source}.example/{k}", summary="a < b",
+             published=at - 60.5, first_seen=at, **more)  # type: ignore[arg-type]
+        for k in keys
+    ]  # fmt: skip
+    crawl = Crawl(source=source, at=at, outcome="new")
+    store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=source, last=at), items=items)]))
+
+
+def reader_of_two(store: Store, now: float) -> Reader:
+    """Reads two sources with three items each; items 1 to 3 are of the first."""
+    reader = made_reader(store)
+    wanted = [Wanted(source=Source(url=f"https://{k}.example/feed"), labels=labels) for k, labels in
+              ((1, ("News",)), (2, ("News", "Tech")))]  # fmt: skip
+    store.subscribe(reader.id, wanted, now - 500.0)
+    found(store, 1, range(3), now - 300.25)
+    found(store, 2, range(3), now - 100.125)
+    return reader
 
 
 @dataclass

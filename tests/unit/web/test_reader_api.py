@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from made_up import NOW
-from reading import FORM, READ, READING_LIST, STARRED, Program, made_reader
+from reading import FORM, READ, READING_LIST, STARRED, Program, found, made_reader, reader_of_two
 from recrawl.clock import ManualClock
 from recrawl.config import Config
 from recrawl.crawl.reading.content import packed
@@ -24,26 +24,10 @@ from visitor import Visitor
 NEWS, TECH = "user/-/label/News", "user/-/label/Tech"
 
 
-def found(store: SqliteStore, source: int, keys: range, at: float, **more: object) -> None:
-    items = [
-        Item(source=source, key=k, title=f"T{k}", link=f"https://{source}.example/{k}", summary="a < b",
-             published=at - 60.5, first_seen=at, **more)  # type: ignore[arg-type]
-        for k in keys
-    ]  # fmt: skip
-    crawl = Crawl(source=source, at=at, outcome="new")
-    store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=source, last=at), items=items)]))
-
-
 @pytest.fixture
 def ann(store: SqliteStore) -> Reader:
     """Reads two sources with three items each; items 1 to 3 are of the first."""
-    reader = made_reader(store)
-    wanted = [Wanted(source=Source(url=f"https://{k}.example/feed"), labels=labels) for k, labels in
-              ((1, ("News",)), (2, ("News", "Tech")))]  # fmt: skip
-    store.subscribe(reader.id, wanted, NOW - 500.0)
-    found(store, 1, range(3), NOW - 300.25)
-    found(store, 2, range(3), NOW - 100.125)
-    return reader
+    return reader_of_two(store, NOW)
 
 
 @pytest.fixture
@@ -180,6 +164,15 @@ class TestSubscriptions:
         assert program.ids(("s", "user/-/label/World"))[-1] == 1
         program.post("disable-tag", ("s", "user/-/label/World"))
         assert [each["id"] for each in program.get("tag/list").json["tags"]] == [STARRED, TECH]
+        program.post("subscription/edit", ("ac", "edit"), ("s", "feed/1"), ("a", NEWS))
+        program.post("disable-tag", ("s", TECH), ("s", NEWS))
+        assert [each["id"] for each in program.get("tag/list").json["tags"]] == [STARRED]
+        assert program.post("disable-tag").status == 400
+
+    def test_a_folder_made_beforehand_is_there_when_something_is_in_it(self, program: Program) -> None:
+        assert program.post("edit-tag", ("a", "user/-/label/Empty")).text == "OK"
+        assert program.post("edit-tag", ("a", READ)).status == 400
+        assert [each["id"] for each in program.get("tag/list").json["tags"]] == [STARRED, NEWS, TECH]
 
     def test_lists_go_out_and_come_in(self, program: Program, store: SqliteStore, visitor: Visitor) -> None:
         out = program.get("subscription/export")
@@ -480,7 +473,7 @@ class TestStrangers:
         crawl = Crawl(source=1, at=NOW, outcome="new")
         store.commit(Batch(updates=[VisitUpdate(crawl=crawl, progress=Progress(source=1), items=[odd])]))
         item = program.contents("feed/1", ("n", "1"))["items"][0]
-        assert (item["alternate"], item["canonical"]) == ([], [])
+        assert item["canonical"] == [{"href": "https://1.example/"}], "the feed's site where there is no link to open"
         assert item["summary"]["content"] == "&lt;script&gt;"
         assert program.get("/reader/atom/feed/1").status == 200
         json.dumps(item).encode("ascii")

@@ -133,12 +133,13 @@ class Acts:
         self._relabel(reader, old.name, (new.name,))
 
     def drop_label(self, reader: Reader, given: Parameters) -> None:
-        """A folder and label is given up; what was in it stays."""
-        text = given.first("s")
-        old = known(reader, text) if "/" in text else StreamId("label", label_name(text or given.first("t")))
-        if old.kind != "label" or not old.name:
-            raise AskedWrongError("s must name a label")
-        self._relabel(reader, old.name, ())
+        """Folders and labels are given up; what was in them stays."""
+        texts = given.all("s") or given.all("t")
+        old = [known(reader, text) if "/" in text else StreamId("label", label_name(text)) for text in texts]
+        if not old or any(each.kind != "label" or not each.name for each in old):
+            raise AskedWrongError("s must name labels")
+        for each in old[:MOST_LABELS]:
+            self._relabel(reader, each.name, ())
 
     def _relabel(self, reader: Reader, old: str, new: tuple[str, ...]) -> None:
         subscriptions = self._store.subscribed(reader.id)
@@ -182,8 +183,10 @@ class Acts:
         """Items are read, unread, starred, labelled, or not any more."""
         items = item_numbers(given.all("i"), MOST_MARKED)
         added, removed = ([known(reader, each) for each in given.all(name) if each] for name in ("a", "r"))
-        if not items or not (added or removed):
+        if not (added or removed) or not (items or all(each.kind == "label" for each in (*added, *removed))):
             raise AskedWrongError("i must name items, and a or r what they get or lose")
+        if not items:  # a program that makes an empty folder beforehand: it is there as soon as something is in it
+            return
         states = {each.name for each in added if each.kind == "state"}
         lost = {each.name for each in removed if each.kind == "state"}
         if "read" in states:

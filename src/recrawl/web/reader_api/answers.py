@@ -96,7 +96,8 @@ def _continued(answer: dict[str, Any], continuation: int | None) -> dict[str, An
 def item(reading: Reading, sources: Mapping[int, Subscribed], content: str, author: str) -> dict[str, Any]:
     """One item."""
     of, feed = reading.item, sources.get(reading.item.source)
-    link = http_link(of.link)
+    site = site_of(feed.url if feed is not None else of.link)
+    link = http_link(of.link) or site  # some programs take it for granted that there is one
     links = [{"href": link}] if link else []
     folders = feed.labels if feed is not None else ()
     return {
@@ -117,7 +118,7 @@ def item(reading: Reading, sources: Mapping[int, Subscribed], content: str, auth
         "origin": {
             "streamId": f"feed/{of.source}",
             "title": feed.title if feed is not None else "",
-            "htmlUrl": site_of(feed.url if feed is not None else of.link),
+            "htmlUrl": site,
         },
         "summary": {"direction": "ltr", "content": content},
         "author": author,
