@@ -123,6 +123,7 @@ def test_items_are_listed_read_starred_and_swept_away(desk: Desk) -> None:
 
 
 def test_what_another_program_adds_and_reads_is_there_after_the_next_look(desk: Desk) -> None:
+    """It is once it stands on the screen; `wait_for` fails if it never does."""
     with desk.newsboat() as terminal:
         terminal.wait_for("(3/3) Paper 1", "(2/2) Paper 2")
         answer = desk.phone.post("subscription/quickadd", ("quickadd", "https://s3.example/feed")).json

@@ -47,7 +47,7 @@ def numbers(answer: Any) -> list[int]:
     return [int(each["id"].rpartition("/")[2], 16) for each in answer["items"]]
 
 
-def held(asked: Asked, answer: Answer) -> None:
+def check_answer(asked: Asked, answer: Answer) -> None:
     if isinstance(asked.comes, str):
         assert answer.text == asked.comes, asked
     elif isinstance(asked.comes, list):
@@ -73,4 +73,4 @@ def test_what_it_asks_is_answered(visitor: Visitor, store: SqliteStore, program:
     base = "/api/greader.php" if list(TRACES).index(program) % 2 else ""  # both do; logging in takes long
     played = Played(visitor, base)
     for asked in TRACES[program]:
-        held(asked, played.ask(asked))
+        check_answer(asked, played.ask(asked))
