@@ -15,6 +15,7 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.config import QuietHours, quiet_until
 from recrawl.crawl.fetching.fetcher import Fetcher
+from recrawl.crawl.looking import keep_looking
 from recrawl.crawl.push.budget_share import BudgetShare
 from recrawl.crawl.reading.content import packed, paragraphs, sanitised
 from recrawl.crawl.reading.findings import UnreadableError
@@ -22,7 +23,6 @@ from recrawl.crawl.reading.readers import Document, Readers
 from recrawl.crawl.request_budget import RequestBudget
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.urls import origin
-from recrawl.errors import StoreError, StoreTakenError
 from recrawl.logs import fault
 from recrawl.store.records import Content, Item, Source
 from recrawl.store.roles import Store
@@ -59,14 +59,7 @@ class Articles:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        while True:
-            await self._clock.sleep(LOOK_S)
-            try:
-                await self.look()
-            except StoreTakenError:
-                raise
-            except StoreError as error:
-                self._log.warning("articles could not be asked for", reason=str(error))
+        await keep_looking(self._clock, LOOK_S, self.look, "articles could not be asked for")
 
     async def look(self) -> None:
         """Fetch as many as may be now, one after the other."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 
-import structlog
-
 from recrawl.clock import Clock
 from recrawl.crawl.decider import Decider
+from recrawl.crawl.looking import keep_looking
 from recrawl.crawl.requested_crawls import made_in_vain
 from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.store_writer import StoreWriter
-from recrawl.errors import StoreError
 from recrawl.store.records import Batch, Hold, Progress, Source
 from recrawl.store.roles import Catalogue, CrawlLog
 
@@ -50,16 +48,10 @@ class CatalogueWatcher:
         self._postponed: set[int] = set()
         self._turn = asyncio.Lock()
         self._closed = False
-        self._log = structlog.get_logger("recrawl")
 
     async def watch(self, every_s: float) -> None:
         """Look again and again."""
-        while True:
-            await self._clock.sleep(every_s)
-            try:
-                await self.refresh()
-            except StoreError as error:
-                self._log.warning("the catalogue could not be read", reason=str(error))
+        await keep_looking(self._clock, every_s, self.refresh, "the catalogue could not be read")
 
     async def refresh(self) -> None:
         """Look now, unless it has been closed."""

@@ -12,16 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
-import structlog
 
 from recrawl.clock import Clock
 from recrawl.crawl import hold_causes
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.fetching.fetcher import Fetcher
+from recrawl.crawl.looking import keep_looking
 from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.store_writer import StoreWriter
 from recrawl.crawl.urls import origin
-from recrawl.errors import StoreError, StoreTakenError
 from recrawl.store.records import Batch, Hold, Progress, Source
 from recrawl.store.roles import CrawlLog, Notes
 
@@ -122,20 +121,15 @@ class Releases:
         self._decider, self._fetcher, self._store_writer, self._clock = decider, fetcher, store_writer, clock
         self._roster_store = RosterStore(decider.roster, store_writer)
         self._learning, self._seen, self._told = learning, seen, told
-        self._log = structlog.get_logger("recrawl")
 
     async def watch(self, every_s: float) -> None:
         """Look again and again."""
-        while True:
-            await self._clock.sleep(every_s)
-            try:
-                for each in await self._store_writer.ask(lambda store: released_since(store, self._seen)):
-                    await self._lift(each)
-                    self._seen = each.number
-            except StoreTakenError:
-                raise
-            except StoreError as error:
-                self._log.warning("what was released could not be read", reason=str(error))
+        await keep_looking(self._clock, every_s, self._look, "what was released could not be read")
+
+    async def _look(self) -> None:
+        for each in await self._store_writer.ask(lambda store: released_since(store, self._seen)):
+            await self._lift(each)
+            self._seen = each.number
 
     async def _lift(self, released: Release) -> None:
         for each in released.rules:

@@ -13,12 +13,13 @@ from recrawl.crawl.click_reader import ClickReader, NewClicks
 from recrawl.crawl.committer import Begin
 from recrawl.crawl.decider import Decider
 from recrawl.crawl.intervals import Intervals
+from recrawl.crawl.looking import keep_looking
 from recrawl.crawl.request_budget import Allotment, RequestBudget
 from recrawl.crawl.roster_store import RosterStore
 from recrawl.crawl.signals import BATCH, Told, gather
 from recrawl.crawl.stats import Stats
 from recrawl.crawl.store_writer import StoreWriter
-from recrawl.errors import StoreError, StoreTakenError
+from recrawl.errors import StoreError
 from recrawl.store.records import Batch, Keep, Price, Signal
 from recrawl.units import show_rate
 
@@ -72,17 +73,14 @@ class Maintenance:
 
     async def listen(self) -> None:
         """Hear of readers' clicks, and of sources said to have changed, and let both move the schedule."""
-        while True:
-            await self._clock.sleep(self._intervals.listen_s)
-            try:
-                while await self._hear_clicks():
-                    pass
-                while await self._hear_signals():
-                    pass
-            except StoreTakenError:
-                raise
-            except StoreError as error:
-                self._log.warning("clicks and signals could not be read", reason=str(error))
+        listen_s = self._intervals.listen_s
+        await keep_looking(self._clock, listen_s, self._hear, "clicks and signals could not be read")
+
+    async def _hear(self) -> None:
+        while await self._hear_clicks():
+            pass
+        while await self._hear_signals():
+            pass
 
     async def _hear_clicks(self) -> bool:
         """Take in the next clicks; whether there may be more."""
@@ -126,19 +124,15 @@ class Maintenance:
 
     async def follow_budget(self) -> None:
         """Take over the budget that somebody asks for."""
-        while True:
-            await self._clock.sleep(self._intervals.watch_s)
-            if self._budgets is None:
-                continue
-            try:
-                note = await self._store_writer.ask(live_budget.read)
-            except StoreError as error:
-                self._log.warning("the budget asked for could not be read", reason=str(error))
-                continue
-            if note is not None and note.per_second != self._request_budget.per_second:
-                self._request_budget.allot(self._budgets(note.per_second), standing=True)
-                self._told()
-                self._log.info("another budget from now on", budget=show_rate(note.per_second))
+        watch_s = self._intervals.watch_s
+        await keep_looking(self._clock, watch_s, self._take_budget, "the budget asked for could not be read")
+
+    async def _take_budget(self) -> None:
+        note = await self._store_writer.ask(live_budget.read) if self._budgets is not None else None
+        if self._budgets is not None and note is not None and note.per_second != self._request_budget.per_second:
+            self._request_budget.allot(self._budgets(note.per_second), standing=True)
+            self._told()
+            self._log.info("another budget from now on", budget=show_rate(note.per_second))
 
     # -- accounts
 

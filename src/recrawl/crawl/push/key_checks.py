@@ -15,12 +15,12 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.config import QuietHours, quiet_until
 from recrawl.crawl.fetching.fetcher import Fetcher
+from recrawl.crawl.looking import keep_looking
 from recrawl.crawl.push import index_now
 from recrawl.crawl.push.budget_share import BudgetShare
 from recrawl.crawl.push.index_now import Verdict
 from recrawl.crawl.request_budget import RequestBudget
 from recrawl.crawl.store_writer import StoreWriter
-from recrawl.errors import StoreError, StoreTakenError
 from recrawl.logs import fault
 from recrawl.store.records import Batch, Signal
 from recrawl.store.roles import Store
@@ -61,14 +61,7 @@ class KeyChecks:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        while True:
-            await self._clock.sleep(LOOK_S)
-            try:
-                await self.look()
-            except StoreTakenError:
-                raise
-            except StoreError as error:
-                self._log.warning("signals that wait for a key could not be settled", reason=str(error))
+        await keep_looking(self._clock, LOOK_S, self.look, "signals that wait for a key could not be settled")
 
     async def look(self) -> None:
         """Settle what is known, and look at one file that is not."""

@@ -16,6 +16,7 @@ import structlog
 from recrawl.clock import Clock
 from recrawl.config import Push, QuietHours, quiet_until
 from recrawl.crawl.fetching.fetcher import Fetcher, FetchResult
+from recrawl.crawl.looking import keep_looking
 from recrawl.crawl.push import subscriptions as rules
 from recrawl.crawl.push.budget_share import BudgetShare
 from recrawl.crawl.push.subscriptions import Advert
@@ -59,7 +60,7 @@ class Subscriber:
         """What each source is subscribed to, or about to be."""
         self._adverts: dict[int, Advert | None] = {}
         """What visits said that is not stored; None for nothing any more."""
-        self._came = set[int]()
+        self._came, self._loaded = set[int](), False
         """Sources whose subscriptions are to be looked up."""
         self._following = asyncio.Lock()
         self._swept = clock.now()
@@ -102,18 +103,13 @@ class Subscriber:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        loaded = False
-        while True:
-            await self._clock.sleep(LOOK_S)
-            try:
-                if not loaded:
-                    self._take_over(await self._store_writer.ask(lambda store: store.subscriptions()))
-                    loaded = True
-                await self.look()
-            except StoreTakenError:
-                raise
-            except StoreError as error:
-                self._log.warning("subscriptions could not be kept", reason=str(error))
+        await keep_looking(self._clock, LOOK_S, self._load_and_look, "subscriptions could not be kept")
+
+    async def _load_and_look(self) -> None:
+        if not self._loaded:
+            self._take_over(await self._store_writer.ask(lambda store: store.subscriptions()))
+            self._loaded = True
+        await self.look()
 
     async def look(self) -> None:
         """Do what is to be done now."""
