@@ -40,8 +40,11 @@ def add(name: str, everything: bool, tags: tuple[str, ...]) -> None:
         reader.id = store.add_reader(reader)
         store.subscribe(reader.id, wanted, time.time())
     sources = "1 source" if len(wanted) == 1 else f"{len(wanted):,} sources"
-    click.echo(f"{reader.name} reads {sources}" if wanted else f"{reader.name} has no subscriptions yet")
+    none = "has no subscriptions yet (with --all: every source)"
+    click.echo(f"{reader.name} reads {sources}" if wanted else f"{reader.name} {none}")
     _tell(password)
+    click.echo("In the program: the address of `recrawl serve` with /api/greader.php behind it, for instance")
+    click.echo(f"http://127.0.0.1:8080/api/greader.php, the user {reader.name}, and this password.")
 
 
 def _sources(store: Store, everything: bool, tags: tuple[str, ...]) -> list[Wanted]:
