@@ -128,6 +128,17 @@ def test_steps_are_done_before_a_page_is_read(monkeypatch: pytest.MonkeyPatch) -
     assert "sesame" not in str(seen)
 
 
+def test_steps_are_done_on_a_page_that_needs_no_browser() -> None:
+    site = Site({"/page": f"{LONG}<button onclick=\"t.innerText = 'opened'\">Open</button><p id=t>closed</p>"})
+    closed, opened, never = previews(
+        site,
+        {"url": "/page"},
+        {"url": "/page", "options": SourceOptions(steps=("click button",))},
+        {"url": "/page", "options": SourceOptions(steps=("click button",), render="never")},
+    )
+    assert [seen.text.rpartition("\n")[2] for seen in (closed, opened, never)] == ["closed", "opened", "closed"]
+
+
 def test_where_scripts_lead_is_fetched_by_our_own_rules() -> None:
     pages = {
         "/to": SHELL.format("location = '/hop'"),

@@ -72,7 +72,7 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, allow_private: boo
     _advise(taken, config, fields)
     if taken.twice:
         click.echo(f"given twice: {taken.twice}")
-    return complain(taken, numbered=False)
+    return complain(taken)
 
 
 def _advise(taken: Taken, config: Config, fields: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -99,16 +99,23 @@ def _take_in(
         _update(store, [(source.id, chosen[source.url][1]) for source in known])
 
 
-def complain(taken: Taken, numbered: bool) -> int:
-    """List what was refused, a few of many; the exit status."""
+Numbered = Literal["line", "watch", ""]
+_MANY: dict[Numbered, str] = {"line": "lines", "watch": "watches", "": "addresses"}
+
+
+def complain(taken: Taken, numbered: Numbered = "") -> int:
+    """List what was refused, a few of many; the exit status.
+
+    Parameters
+        numbered: what the entries are counted as: lines, watches; empty for addresses that were given one by one
+    """
     from recrawl.crawl.catalogue.source_lists import SHOWN
 
     for line, message in taken.refused[:SHOWN]:
-        click.echo(f"recrawl: {f'line {line}: ' if numbered else ''}{message}", err=True)
+        click.echo(f"recrawl: {f'{numbered} {line}: ' if numbered else ''}{message}", err=True)
     more = len(taken.refused) - SHOWN
     if more > 0:
-        one, many = ("line", "lines") if numbered else ("address", "addresses")
-        click.echo(f"recrawl: and {more:,} more {one if more == 1 else many}", err=True)
+        click.echo(f"recrawl: and {more:,} more {numbered or 'address' if more == 1 else _MANY[numbered]}", err=True)
     return USER_ERROR if taken.refused else 0
 
 

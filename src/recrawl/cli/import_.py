@@ -34,6 +34,7 @@ def command(file: Path, update: bool, notifications: Path | None, **given: Any) 
     the others are listed, and the exit status is 2. What another watcher says and recrawl cannot do is listed.
     """
     from recrawl.cli.adding import complain, take_in
+    from recrawl.crawl.catalogue.source_lists import CHANGEDETECTION
 
     fields = described(given)
     found = _listing(_content(file), str(file))
@@ -49,8 +50,8 @@ def command(file: Path, update: bool, notifications: Path | None, **given: Any) 
     if found.watcher:
         from recrawl.cli.importing import report
 
-        report(found)
-    return complain(taken, numbered=True)
+        report(found, {line for line, _ in taken.refused})
+    return complain(taken, "watch" if found.watcher == CHANGEDETECTION else "line")
 
 
 def _content(file: Path) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,25 +33,43 @@ def told_whom(found: Listing, file: Path | None) -> Listing:
     return replace(found, entries=[_naming(each, names) for each in found.entries], notify_urls=tuple(everybody))
 
 
-def report(found: Listing) -> None:
-    """Say of each page what was left behind, and what is so for all."""
-    own = sum("interval" in each.fields for each in found.entries)
+def report(found: Listing, refused: Collection[int]) -> None:
+    """Say of each page what was left behind, and what is so for all.
+
+    Parameters
+        refused: the lines of which nothing was taken, and somebody else says why
+    """
+    entries = _once_each([each for each in found.entries if each.line not in refused])
+    own = sum("interval" in each.fields for each in entries)
     if own:
         pages = "1 page keeps its own interval" if own == 1 else f"{own:,} pages keep their own intervals"
         click.echo(f"{pages} (`recrawl add --update --unset interval URL` leaves it to the budget)")
-    if own < len(found.entries):
+    if own < len(entries):
         click.echo("pages without an interval of their own are fetched when it is worth it, within the budget")
-    behind = [each for each in found.entries if each.left]
+    behind = [each for each in entries if each.left]
     if behind:
         from recrawl.crawl.reading.plain_text import visible
 
-        click.echo(f"not carried over, of {len(behind):,} of {len(found.entries):,} pages:")
+        click.echo(f"not carried over, of {len(behind):,} of {len(entries):,} pages:")
         for each in behind:
             click.echo(f"  {visible(each.url)}: {'; '.join(each.left)}")
     if any("://" in url for url in found.notify_urls):
         count = len(found.notify_urls)
         click.echo(f"not carried over: {_addresses(count)} for all pages ({_HOW})")
     click.echo("not carried over: old states of the pages, and settings of the program")
+
+
+def _once_each(entries: Sequence[ListedSource]) -> list[ListedSource]:
+    """All of them, one for a page that was there before saying that nothing is left of it."""
+    from recrawl.crawl.urls import normalise
+
+    seen, again = set[str](), "this address a second time (a page is watched once; one --select can pick several parts)"
+    once: list[ListedSource] = []
+    for each in entries:
+        url = normalise(each.url)
+        once.append(replace(each, fields={}, left=(again,)) if url in seen else each)
+        seen.add(url)
+    return once
 
 
 _HOW = "--notifications FILE writes them down"

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -22,7 +21,7 @@ LONGEST = 1000
 """Characters of a step."""
 FROM_ENVIRONMENT = "env:"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-EXPECTED = "a step: click CSS, type CSS TEXT, wait_for CSS or wait SECONDS"
+EXPECTED = f"a step: click CSS, type CSS TEXT, wait_for CSS or wait SECONDS (up to {LONGEST_WAIT_S:g})"
 Kind = Literal["click", "type", "wait_for", "wait"]
 
 
@@ -87,8 +86,12 @@ def step(name: str, text: str) -> str:
 
 
 def filled_in(text: str, environment: Mapping[str, str]) -> str:
-    """With what the environment holds in place of its name; KeyError if it holds nothing of that name."""
+    """With what the environment holds in place of its name; KeyError if it holds nothing of that name.
+
+    >>> filled_in("type input[name='q'] env:WORD", {"WORD": "two chairs"})
+    "type input[name='q'] two chairs"
+    """
     found = parsed(text)
     if found is None or found.kind != "type" or not found.text.startswith(FROM_ENVIRONMENT):
         return text
-    return f"type {shlex.quote(found.select)} {environment[found.text.removeprefix(FROM_ENVIRONMENT)]}"
+    return text.strip().removesuffix(found.text) + environment[found.text.removeprefix(FROM_ENVIRONMENT)]

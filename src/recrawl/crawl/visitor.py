@@ -133,7 +133,7 @@ class Visitor:
         conditional = {}
         # "Not modified" says nothing of a page of which something else is compared now.
         counts = intent.counts
-        if intent.options.render == "browser" or intent.source.note.startswith(shells.WORDS):
+        if _always_shown(intent) or intent.source.note.startswith(shells.WORDS):
             pass  # nor of what its scripts show
         elif not progress.digest or any(is_by(rule, progress.digest) for rule in (counts.rule, counts.rule_of_bytes)):
             if etag := usable_validator(progress.etag):
@@ -166,7 +166,7 @@ class Visitor:
 
     def _no_room(self, intent: Intent) -> FetchResult | None:
         """Where a page that needs the browser would have to wait long for it: it comes back, before it is fetched."""
-        shown = intent.options.render == "browser" or is_by(intent.counts_when_shown.rule, intent.progress.digest)
+        shown = _always_shown(intent) or is_by(intent.counts_when_shown.rule, intent.progress.digest)
         pages = self._shown_pages
         if not shown or pages is None or pages.renderer.missing or pages.renderer.has_room:
             return None
@@ -246,6 +246,11 @@ class Visitor:
         except Exception as error:
             self._log.error("a document could not be read", source=source.id, **fault(error))
             return structs.replace(visit, error=f"internal error: {message_of(error)}")
+
+
+def _always_shown(intent: Intent) -> bool:
+    """Whether its owner wants it shown by a browser; what a tag says of that is not about feeds and sitemaps."""
+    return intent.options.render == "browser" and intent.source.kind not in ("feed", "sitemap")
 
 
 def _counts(visit: Visit) -> WhatCounts:

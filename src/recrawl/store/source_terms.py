@@ -148,7 +148,7 @@ class Defaults:
             keep_text=said("keep_text") or (),
             number=said("number") or "",
             when=said("when") or (),
-            render=said("render") or self.render,
+            render=_shown(said("render") or self.render, said("steps")),
             steps=said("steps") or (),
             ignore_noise=not source.select if noise is None else noise,
             restless=_unless_said(said("restless"), not source.select),
@@ -175,6 +175,11 @@ def _first_said(own: SourceOptions, tagged: Sequence[TagSettings]) -> Callable[[
         return None if name in SWITCHED_OFF and said in (NONE, (NONE,)) else said
 
     return first
+
+
+def _shown(render: Render, steps: tuple[str, ...] | None) -> Render:
+    """Steps are done by a browser, also on a page that says enough without one."""
+    return "browser" if steps and render == "auto" else render
 
 
 def _unless_said(said: bool | None, usual: bool) -> bool:

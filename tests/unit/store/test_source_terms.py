@@ -90,3 +90,10 @@ def test_half_life_and_maximum_age_are_the_settings_unless_somebody_gives_others
         assert (usual.own_half_life, usual.own_max_age) == (None, None)
     own = Source(url="u", half_life=60.0, max_age=90.0).terms(defaults)
     assert (own.half_life_s, own.max_age_s, own.own_half_life, own.own_max_age) == (60.0, 90.0, 60.0, 90.0)
+
+
+def test_steps_need_a_browser_unless_it_is_said_that_there_is_none() -> None:
+    by_tag = Defaults.of(Config(tags={"shop": TagSettings(steps=("click #more",))}))
+    said = [source("shop", render=render).terms(by_tag).render for render in (None, "auto", "never", "browser")]
+    assert said == ["browser", "browser", "never", "browser"]
+    assert source("shop", steps=("none",)).terms(by_tag).render == "auto"

@@ -12,7 +12,7 @@ import msgspec
 
 from recrawl.crawl.catalogue.bounded_zip import unpacked
 from recrawl.crawl.catalogue.carried_over import CarriedOver, shortly, slashed, xpath_or_css
-from recrawl.crawl.catalogue.source_lists import ListedSource, Listing
+from recrawl.crawl.catalogue.source_lists import CHANGEDETECTION, ListedSource, Listing
 from recrawl.errors import ParameterError
 
 LARGEST_JSON = 64 * 2**20
@@ -23,6 +23,7 @@ _HANDLED = frozenset({
     "url", "title", "tag", "tags", "paused", "time_between_check", "time_between_check_use_default", "include_filters",
     "css_filter", "subtractive_selectors", "ignore_text", "trigger_text", "headers", "fetch_backend", "processor",
     "notification_urls", "notification_muted", "restock_settings", "method", "time_schedule_limit", "uuid",
+    "browser_steps",
 })  # fmt: skip
 _OWN_RECORD = frozenset({
     "check_count", "consecutive_filter_failures", "content-type", "content_type", "date_created", "fetch_time",
@@ -69,14 +70,22 @@ def _backup(files: Mapping[str, bytes], name: str) -> Backup:
     if not files:
         expected = "a backup of changedetection.io, with url-watches.json or a folder per watch in it"
         raise ParameterError(name, expected, "another zip file: unpack it first")
-    old = files.get("url-watches.json") or files.get("changedetection.json") or b"{}"
-    whole = _of_old(_decoded(old, "the settings in it"))
+    main = "url-watches.json" if files.get("url-watches.json") else "changedetection.json"
+    whole = _of_old(_decoded(files.get(main) or b"{}", f"{main} in {name}"))
     for path, content in files.items():
         folder, _, file = path.rpartition("/")
         if folder:
             into = whole.watches if file == "watch.json" else whole.tags
-            into[folder] = _decoded(content, path[:100])
+            into[folder] = _of_one(content, path)
     return whole
+
+
+def _of_one(content: bytes, path: str) -> dict[str, Any]:
+    """A watch or a tag; one that cannot be read costs no other, and has an address that is refused by its name."""
+    try:
+        return _decoded(content, path)
+    except ParameterError:
+        return {"url": f"{shortly(path)[1:-1]}, which is no JSON of changedetection.io"}
 
 
 def _decoded(data: bytes, name: str) -> dict[str, Any]:
@@ -99,7 +108,7 @@ def _of_old(said: dict[str, Any]) -> Backup:
 def _carried(backup: Backup) -> Listing:
     entries = [_watch(number, said, backup) for number, said in enumerate(backup.watches.values(), 1)]
     return Listing(
-        entries, notify_urls=tuple(_texts(backup.settings.get("notification_urls"))), watcher="changedetection.io"
+        entries, notify_urls=tuple(_texts(backup.settings.get("notification_urls"))), watcher=CHANGEDETECTION
     )
 
 
@@ -124,7 +133,8 @@ def _watch(number: int, said: dict[str, Any], backup: Backup) -> ListedSource:
         watch.leave(f"processor {shortly(said['processor'])}")
     if said.get("notification_muted") is True:
         watch.give("notify", False, "that it is muted")
-    watch.notify_urls = tuple(_texts(said.get("notification_urls")))
+    own = _texts(said.get("notification_urls"))
+    watch.notify_urls = tuple(own) if own else watch.notify_urls
     for key, value in said.items():
         if key not in _HANDLED and key not in _OWN_RECORD and value not in _nothing(key):
             watch.leave(shortly(key)[1:-1])
@@ -163,6 +173,38 @@ def _how_fetched(watch: CarriedOver, said: dict[str, Any], backup: Backup) -> No
     if str(said.get("method") or "GET").upper() != "GET":
         watch.leave(f"method {shortly(said['method'])}: it will be fetched by GET")
     watch.headed(said.get("headers"))
+    _steps(watch, said.get("browser_steps"))
+
+
+def _steps(watch: CarriedOver, said: Any) -> None:
+    """What is done in the browser: all of it or nothing, for what follows rests on what was done before."""
+    steps: list[str] = []
+    for each in said if isinstance(said, list) else []:
+        doing = each if isinstance(each, dict) else {}
+        operation = str(doing.get("operation") or "Choose one")
+        if operation == "Choose one" or (operation == "Goto site" and not steps):
+            continue
+        step = _step(operation, *(str(doing.get(key) or "").strip() for key in ("selector", "optional_value")))
+        if step is None:
+            watch.leave(f"what the browser does before ({shortly(operation)} has no counterpart; --step says others)")
+            return
+        steps.append(step)
+    if steps:
+        watch.give("steps", steps, "what the browser does before")
+
+
+def _step(operation: str, select: str, value: str) -> str | None:
+    if any(each.startswith("/") or "{{" in each or "{%" in each for each in (select, value)):
+        return None  # an XPath, or a text that is computed
+    match operation:
+        case "Click element" if select:
+            return f"click {select}"
+        case "Enter text in field" if select and value:
+            quote = '"' if "'" in select else "'"
+            return f"type {quote}{select}{quote} {value}" if " " in select else f"type {select} {value}"
+        case "Wait for seconds":
+            return f"wait {value or 1}"
+    return None
 
 
 def _what_counts(watch: CarriedOver, said: dict[str, Any]) -> None:

@@ -32,6 +32,8 @@ KINDS = "OPML, CSV with a heading `url`, text with an address a line, or a list 
 # The second is what is left of the first where it was taken for text.
 _PACKED = {b"\x1f\x8b": "gzip", b"\x1f\xef\xbf\xbd": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+CHANGEDETECTION, URLWATCH = "changedetection.io", "urlwatch"
+"""Other programs that watch pages."""
 _STATES = ("active", "paused", "retired")
 SHOWN = 20
 """Of the lines that are refused, so many are shown to people; the others are counted."""
@@ -143,7 +145,7 @@ def _unzipped(data: bytes, name: str) -> Listing:
 def _jobs(data: bytes, name: str) -> Listing:
     from recrawl.crawl.catalogue.urlwatch import read_urlwatch
 
-    return Listing(read_urlwatch(_text(data, name), name), watcher="urlwatch")
+    return Listing(read_urlwatch(_text(data, name), name), watcher=URLWATCH)
 
 
 _WATCHERS: dict[Format, Callable[[bytes, str], Listing]] = {

@@ -39,15 +39,18 @@ def read_urlwatch(text: str, name: str) -> list[ListedSource]:
     jobs: list[tuple[int, Any]] = []
     for line, said in documents(text, name):
         jobs += [(line, each) for each in (said if isinstance(said, list) else [said])]
-    return [_job(line, said) for line, said in jobs if isinstance(said, dict)]
+    return [_job(line, said) for line, said in jobs if said is not None]
 
 
-def _job(line: int, said: dict[str, Any]) -> ListedSource:
+def _job(line: int, said: Any) -> ListedSource:
+    if not isinstance(said, dict):
+        return ListedSource(line, "a document that is no job: a job has a url, a name, a filter …")
     rest = {key: value for key, value in said.items() if value not in (None, "", [], {})}
     address = rest.pop("url", None) or rest.get("navigate") or ""
     job = CarriedOver(line, str(address))
-    if not address and "command" in rest:
-        job.url = "a shell command, which recrawl does not run"
+    if not address:
+        lacks = "a shell command, which recrawl does not run"
+        job.url = lacks if "command" in rest else "a job without a url"
     if rest.pop("navigate", None) or rest.pop("kind", None) == "browser" or rest.pop("use_browser", None) is True:
         job.browser()
     rest.pop("kind", None)

@@ -70,6 +70,10 @@ def job(text: str) -> ListedSource:
     ({"ignore_text": ["a.b", "/x+/i"]}, {"ignore_text": [r"(?i).*(?:a\.b).*", "(?i).*(?:x+).*"]}),
     ({"headers": {"X-A": "b"}}, {"headers": ["X-A: b"]}),
     ({"notification_muted": True}, {"notify": False}),
+    ({"browser_steps": [{"operation": "Goto site"}, {"operation": "Click element", "selector": "#more"},
+                        {"operation": "Enter text in field", "selector": "form [name='q']", "optional_value": "red"},
+                        {"operation": "Choose one"}, {"operation": "Wait for seconds", "optional_value": "3"}]},
+     {"steps": ["click #more", "type \"form [name='q']\" red", "wait 3"]}),
     ({"processor": "restock_diff", "restock_settings": {"in_stock_processing": "off", "price_change_max": 9}},
      {"number": "price", "when": ["number > 9"]}),
 ])  # fmt: skip
@@ -103,6 +107,9 @@ def test_trigger_texts_become_conditions_and_the_difference_is_said():
     ({"filter_text_added": False, "sort_text_alphabetically": True}, "sort_text_alphabetically"),
     ({"conditions": [{"field": "x"}]}, "conditions"),
     ({"something_new": {"a": 1}}, "something_new"),
+    ({"browser_steps": [{"operation": "Wait for seconds"}, {"operation": "Press Enter"}]}, "'Press Enter'"),
+    ({"browser_steps": [{"operation": "Click element", "selector": "//a"}]}, "'Click element'"),
+    ({"browser_steps": [{"operation": "Wait for seconds", "optional_value": "99"}]}, "up to 30"),
 ])  # fmt: skip
 def test_what_cannot_be_carried_over_is_named(said: dict[str, Any], word: str):
     assert word in "; ".join(watch(**said).left)
@@ -134,6 +141,35 @@ def test_a_backup_is_read_packed_or_not_in_the_old_form_and_the_new():
     assert found[0] == found[1] == found[2]
     assert found[0].notify_urls == ("json://x",)
     assert [each.url for each in found[0].entries] == ["https://a.example/", "https://b.example/"]
+
+
+def test_a_watch_that_cannot_be_read_costs_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    backup = tmp_path / "backup.zip"
+    good = json.dumps({"url": "https://a.example/"}).encode()
+    backup.write_bytes(packed({"changedetection.json": b"{}", "u0/watch.json": b"[1", "u1/watch.json": good}))
+    assert run(["import", str(backup), "--store", str(tmp_path / "r.db")]) == 2
+    said = capsys.readouterr()
+    assert "1 added" in said.out
+    assert "watch 1: url must be" in said.err
+    assert "got 'u0/watch.json, which is no JSON of changedetection.io'" in said.err
+
+
+def test_a_page_watched_twice_is_named_because_one_of_the_two_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    backup = tmp_path / "url-watches.json"
+    backup.write_bytes(old(*({"url": "https://a.example/", "include_filters": [each]} for each in ("#a", "#b"))))
+    assert run(["import", str(backup), "--store", str(tmp_path / "r.db")]) == 0
+    said = capsys.readouterr().out
+    assert "1 twice in the list" in said
+    assert "https://a.example/: this address a second time" in said
+
+
+@pytest.mark.parametrize(("own", "told"), [([], ("json://tag",)), (["json://own"], ("json://own",))])
+def test_a_tag_says_whom_to_notify_unless_the_watch_does(own: list[str], told: tuple[str, ...]):
+    tags = {"t1": {"title": "Prices", "notification_urls": ["json://tag"]}}
+    said = old({"url": "https://a.example/", "tags": ["t1"], "notification_urls": own}, tags=tags)
+    assert read_list(said).entries[0].notify_urls == told
 
 
 def test_the_source_of_a_page_is_compared_byte_by_byte():
@@ -194,6 +230,14 @@ def test_jobs_are_named_by_their_lines_and_commands_are_refused(tmp_path: Path, 
     assert "2 added" in said.out
     with SqliteStore(tmp_path / "r.db") as store:
         assert [each.options.render for each in store.sources()] == [None, "browser"]
+
+
+@pytest.mark.parametrize(("text", "word"), [
+    ("name: x\nlocation: https://a.example/", "a job without a url"),
+    ("name: x\nurl: https://a.example/\n---\njust a text\n", "a document that is no job"),
+])  # fmt: skip
+def test_what_is_no_job_is_refused_in_words(text: str, word: str):
+    assert word in read_list(text.encode()).entries[-1].url
 
 
 def test_anchors_aliases_and_merges_are_read():
