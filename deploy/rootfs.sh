@@ -11,10 +11,12 @@ mkdir -p "$root/usr/bin" "$root/usr/sbin" "$root/usr/lib" "$root/usr/lib64" "$ro
 mkdir -m 1777 "$root/tmp"
 for each in bin sbin lib lib64; do ln -s "usr/$each" "$root/$each"; done
 
-cp -L --parents "$python" /usr/bin/python3 /usr/bin/dash /etc/ssl/certs/ca-certificates.crt /etc/os-release "$root"
+cp -L --parents "$python" /usr/bin/dash /etc/ssl/certs/ca-certificates.crt /etc/os-release "$root"
 ln -s dash "$root/usr/bin/sh"
+ln -s "$(basename "$python")" "$root/usr/bin/python3"
 cp -a --parents "$library" /usr/share/zoneinfo "$root"
-(cd "$root$library" && rm -rf test idlelib tkinter lib2to3 ensurepip pydoc_data turtledemo config-* && find . -name __pycache__ -prune -exec rm -rf {} +)
+(cd "$root$library" && rm -rf test idlelib tkinter lib2to3 ensurepip pydoc_data turtledemo config-* &&
+    rm -f lib-dynload/_test*.so lib-dynload/_ctypes_test*.so lib-dynload/_dbm*.so lib-dynload/_gdbm*.so && find . -name __pycache__ -prune -exec rm -rf {} +)
 
 objects() { find "$environment" "$root$library" -name '*.so' -o -name '*.so.*'; }
 # shellcheck disable=SC2046 # paths without spaces

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import recrawl
 
@@ -40,3 +42,14 @@ def test_importing_recrawl_imports_nothing_heavy() -> None:
     code = "import sys, recrawl; print(sorted({'numpy', 'numba', 'scipy', 'torch', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_scipy_is_wanted_by_papers_alone() -> None:
+    """It is large, and not part of a plain installation."""
+    package = Path(recrawl.__file__).parent
+    wanting = [
+        file.relative_to(package).parts[0]
+        for file in package.rglob("*.py")
+        if re.search(r"^ *(from|import) scipy\b", file.read_text(encoding="utf-8"), re.M)
+    ]
+    assert {*wanting} == {"papers"}

@@ -38,7 +38,8 @@ def command(paper: str, out: Path | None, quick: bool, data: Path | None, seed: 
 
     papers = registry.chosen(paper)
     out = out or (OUT if paper == registry.EVERYTHING else OUT / paper)
-    for module, feature in (("matplotlib", "drawing the figures"), ("jinja2", "writing the report")):
+    needed = {"matplotlib": "drawing the figures", "jinja2": "writing the report", "scipy": "reproducing papers"}
+    for module, feature in needed.items():
         require(module, feature, "lab")  # before work of minutes, not after it
     recordings = registry.read_recordings(papers, data) if data is not None else None
     prepare(out, others=[other for other in registry.PAPERS if other not in papers])

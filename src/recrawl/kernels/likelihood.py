@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recrawl.compiled_code import njit
+from recrawl.kernels.digamma import digamma, trigamma
 from recrawl.records import FloatArray
 
 SMALLEST_SHAPE, LARGEST_SHAPE = 0.02, 200.0
@@ -121,10 +122,8 @@ def inflow_posterior(
 
 def _shape_of(gap: float, shape: float) -> float:
     """The Gamma shape a with log a − ψ(a) = gap, by Newton steps in log a."""
-    from scipy.special import digamma, polygamma  # slow to import, and not needed by whoever only looks
-
     for _ in range(30):
-        step = (math.log(shape) - digamma(shape) - gap) / (1.0 - shape * polygamma(1, shape))
+        step = (math.log(shape) - digamma(shape) - gap) / (1.0 - shape * trigamma(shape))
         shape = min(max(shape * math.exp(-max(min(step, 1.0), -1.0)), SMALLEST_SHAPE), LARGEST_SHAPE)
         if abs(step) < 1e-10:
             break
@@ -145,8 +144,6 @@ def gamma_prior(
     A few rounds of expectation–maximisation from `start`; call again with the result to go on. One pseudo-source of
     the mean rate keeps a catalogue of silent sources from a prior of rate 0.
     """
-    from scipy.special import digamma
-
     shape, rate = start
     each = np.ones(len(counts)) if weight is None else weight
     sources = each.sum() + 1.0

@@ -77,11 +77,3 @@ class ArrivalBeliefs(Columns):
         """Posterior standard deviation of the arrival rate."""
         shape, rate = self.posterior(ids)
         return np.sqrt(shape) / rate
-
-    def interval(self, ids: IntArray, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
-        """The central posterior interval of each arrival rate."""
-        from scipy.special import gammaincinv
-
-        shape, rate = self.posterior(ids)
-        tail = 0.5 * (1.0 - coverage)
-        return gammaincinv(shape, tail) / rate, gammaincinv(shape, 1.0 - tail) / rate

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtrit
 
+from recrawl.kernels.student_t import reach
 from recrawl.records import FloatArray
 
 
@@ -16,8 +16,7 @@ def interval95(values: FloatArray) -> tuple[float, float] | None:
     """
     if len(values) < 2:
         return None
-    point = float(stdtrit(len(values) - 1, 0.975))  # of Student's t
-    half = point * float(values.std(ddof=1)) / float(np.sqrt(len(values)))
+    half = reach(len(values) - 1, 0.95) * float(values.std(ddof=1)) / float(np.sqrt(len(values)))
     middle = float(values.mean())
     return middle - half, middle + half
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import gamma
 
 from recrawl.learning.arrivals import ArrivalBeliefs
 
@@ -21,7 +22,8 @@ def test_ninety_per_cent_intervals_hold_the_truth_nine_times_in_ten(visits: int)
     rates = random.gamma(0.8, 2.0, 2000)
     beliefs = ArrivalBeliefs(2000)
     crawled(beliefs, rates, visits, random)
-    low, high = beliefs.interval(np.arange(2000), 0.9)
+    shape, rate = beliefs.posterior(np.arange(2000))
+    low, high = gamma.interval(0.9, shape, scale=1.0 / rate)
     assert 0.87 < ((low <= rates) & (rates <= high)).mean() < 0.93
 
 
