@@ -7,7 +7,7 @@ find . -depth -type d \( -name tests -o -name test -o -name __pycache__ -o -name
     -not -path './recrawl/*' -exec rm -rf {} +
 find . -type f \( -name '*.pyi' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h' -o -name '*.hpp' -o -name '*.a' -o -name '*.c' -o -name '*.cpp' \) \
     -not -path './recrawl/*' -delete
-rm -rf numpy/f2py numpy/_core/_simd.*.so lxml/objectify.*.so lxml/html/_difflib.*.so lxml/isoschematron
+rm -rf numba/cuda numpy/f2py numpy/_core/_simd.*.so lxml/objectify.*.so lxml/html/_difflib.*.so lxml/isoschematron
 find pygments/lexers -type f -not -name '__init__.py' -not -name '_mapping.py' -delete
 # OpenSSL is there once, and Debian's: its security updates come with the next build.
 for each in psycopg_binary.libs/libssl-*.so.* psycopg_binary.libs/libcrypto-*.so.*; do
