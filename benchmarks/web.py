@@ -14,126 +14,15 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import multiprocessing
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from benchmarks.served import TAGS, build, cpu_ms, served, written
 from benchmarks.timing import exponent, spoken
-
-from recrawl.store.records import Batch, Crawl, Item, Price, Progress, Source, Version, VisitUpdate, packed
-from recrawl.store.sqlite import SqliteStore
-
-RNG = np.random.default_rng(1)
-WORDS = np.array([f"word{k}" for k in range(50_000)])
-MONTH_S = 30 * 86400.0
-TAGS = 40
-PAGES = 10
-"""One source in so many is a page."""
-CHUNK = 5000
-
-
-def texts(count: int, words: int) -> list[str]:
-    """Texts over a vocabulary by Zipf's law."""
-    places = np.minimum(RNG.zipf(1.3, (count, words)) - 1, len(WORDS) - 1)
-    return [" ".join(row) for row in WORDS[places]]
-
-
-def update(source: int, at: float, keys: range, titles: list[str], summaries: list[str]) -> VisitUpdate:
-    """A crawl that found some items; of a page, a change."""
-    page = source % PAGES == 0
-    items = [
-        Item(
-            source=source,
-            key=key,
-            title=titles[key % len(titles)],
-            link=f"https://site{source}.example/item/{key}",
-            summary=summaries[key % len(summaries)],
-            published=at - 60.0 * n,
-            first_seen=at,
-            kind="change" if page else "item",
-        )
-        for n, key in enumerate(keys[:1] if page else keys)
-    ]
-    diff = f"@@ -1,1 +1,1 @@\n-{titles[0]}\n+{items[0].summary}"
-    version = Version(source=source, at=at, digest=str(at), text=diff, diff=diff) if page else None
-    value = float(RNG.lognormal(0.0, 1.5))
-    rate = float(np.log(2) / RNG.uniform(6 * 3600, 24 * 3600))
-    believed = {"value": value, "value_sd": 0.3 * value, "rate": rate, "rate_sd": 0.1 * rate}
-    crawl = Crawl(
-        source=source,
-        at=at,
-        outcome="new" if items else "unchanged",
-        status=200,
-        new=len(items),
-        elapsed_s=0.1,
-        captured=0.5 * len(items),
-        index=1.0,
-        price=1.0,
-        **believed,
-    )
-    due = at + float(RNG.exponential(40_000.0))
-    progress = Progress(
-        source=source, last=at, visits=3, due=due, belief=bytes(400), listing=packed(range(30)), **believed
-    )
-    return VisitUpdate(crawl=crawl, progress=progress, items=items, version=version)
-
-
-def build(path: Path, sources: int, items: int) -> None:
-    """The store: every source crawled, the items spread over a month."""
-    now = time.time()
-    titles, summaries = texts(20_000, 9), texts(20_000, 40)
-    with SqliteStore(path) as store:
-        store.add(
-            [
-                Source(
-                    url=f"https://site{k}.example/feed.xml",
-                    title=f"Site {WORDS[k % len(WORDS)]} {k}",
-                    kind="feed" if (k + 1) % PAGES else "page",
-                    importance=float(1 + k % 3),
-                    tags=(f"tag{k % TAGS}",),
-                    added=now - MONTH_S,
-                )
-                for k in range(sources)
-            ]
-        )
-        per = max(1, items // sources)
-        count = items // per
-        order = RNG.permutation(count)
-        for start in range(0, count, CHUNK):
-            part = []
-            for k in range(start, min(start + CHUNK, count)):
-                at = now - MONTH_S * (1 - k / count)
-                keys = range(k * per, k * per + per)
-                part.append(update(int(order[k]) % sources + 1, at, keys, titles, summaries))
-            store.commit(Batch(updates=part))
-        for k in range(8640):
-            at = now - 86400 + 10 * k
-            store.commit(Batch(price=Price(at=at, price=1.0, budget=200.0, requests=2000, captured=900.0)))
-
-
-def keep_writing(path: str, per_second: float, sources: int, stop: object) -> None:
-    """Commit crawls at a steady pace, in small batches, as a crawler does."""
-    titles, summaries = texts(2000, 9), texts(2000, 40)
-    draw, key, begun, done = random.Random(2), 10**12, time.monotonic(), 0
-    with SqliteStore(path) as store:
-        while not stop.is_set():  # type: ignore[attr-defined]
-            due = int((time.monotonic() - begun) * per_second) - done
-            if due > 0:
-                now = time.time()
-                part = []
-                for _ in range(min(due, 50)):
-                    part.append(update(draw.randint(1, sources), now, range(key, key + 3), titles, summaries))
-                    key += 3
-                store.commit(Batch(updates=part))
-                done += len(part)
-            time.sleep(0.02)
-    print(f"meanwhile {done / (time.monotonic() - begun):.0f} crawls/s were committed")
 
 
 def paths(sources: int, draw: random.Random) -> dict[str, str]:
@@ -166,15 +55,6 @@ def paths(sources: int, draw: random.Random) -> dict[str, str]:
         "API status": "/api/v1/status",
         "metrics": "/metrics",
     }
-
-
-def cpu_ms(process: int) -> float:
-    """Processor time of all threads of a process; NaN where the system does not tell."""
-    try:
-        tasks = Path(f"/proc/{process}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
-    except OSError:
-        return float("nan")
 
 
 def measure(port: int, process: int, sources: int, requests: int) -> dict[str, list[tuple[float, float]]]:
@@ -245,21 +125,8 @@ def grown_pages(sizes: list[int], found: dict[str, dict[str, tuple[float, ...]]]
 
 def shared(path: Path, sources: int, fetches: float, requests: int) -> dict[str, list[tuple[float, float]]]:
     """The three processes."""
-    command = [str(Path(sys.executable).with_name("recrawl")), "serve", "--port", "0", "--store", str(path)]
-    stop = multiprocessing.Event()
-    writer = multiprocessing.Process(target=keep_writing, args=(str(path), fetches, sources, stop))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            port = int(server.stdout.readline().split("//")[1].split("/")[0].rpartition(":")[2])
-            if fetches:
-                writer.start()
-            return measure(port, server.pid, sources, requests)
-        finally:
-            stop.set()
-            if fetches:
-                writer.join(20)
-            server.terminate()
+    with served(path) as (port, process), written(path, fetches, sources):
+        return measure(port, process, sources, requests)
 
 
 if __name__ == "__main__":
