@@ -272,12 +272,13 @@ class Model:
         return ids[: asked.limit]
 
 
-@pytest.mark.parametrize("gathered", [3, 5000])
+@pytest.mark.parametrize("gathered", [(1, 3), (3, 3000), (5000, 5000)])
 @pytest.mark.parametrize("seed", range(4))
 def test_streams_and_counts_are_those_of_a_slow_model(
-    store: Store, seed: int, gathered: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, seed: int, gathered: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sql_reading, "GATHERED", gathered)
+    monkeypatch.setattr(sql_reading, "WALKED", 10)
     monkeypatch.setattr(sql_reading, "FEW_SOURCES", 1)
     draw = random.Random(seed)
     readers = {added(store, name): Model() for name in ("me", "you")}

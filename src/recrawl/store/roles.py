@@ -334,8 +334,8 @@ class Readers(Protocol):
         """Forget somebody and all they did; sources nobody else has go as with `unsubscribe`."""
         ...
 
-    def subscribed(self, reader: int) -> list[Subscribed]:
-        """What somebody reads, by source."""
+    def subscribed(self, reader: int, sources: Sequence[int] | None = None) -> list[Subscribed]:
+        """What somebody reads, by source; of these alone, if any are given."""
         ...
 
     def subscribe(self, reader: int, wanted: Sequence[Wanted], at: float) -> list[int]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import TypeVar
 
 from recrawl.errors import StoreError
 from recrawl.store.reader_records import MOST_READERS, MOST_SUBSCRIPTIONS, Reader, Subscribed, Wanted
@@ -27,7 +28,7 @@ _ADD = (
 )
 _SUBSCRIBED = """
 SELECT mine.source, sources.url, mine.title, mine.labels, mine.added, sources.title
-FROM reader_sources AS mine JOIN sources ON sources.id = mine.source WHERE mine.reader = $1 ORDER BY mine.source
+FROM reader_sources AS mine JOIN sources ON sources.id = mine.source WHERE mine.reader = $1 {} ORDER BY mine.source
 """
 _SUBSCRIBE = "INSERT INTO reader_sources VALUES ($1, $2, $3, $4, $5, 0, -1.0)"
 # The source's own title is not written down as somebody's: it may change.
@@ -105,8 +106,10 @@ class SqlReaders(SqlReaderRole):
 
         self._transaction(work)
 
-    def subscribed(self, reader: int) -> list[Subscribed]:
-        """What somebody reads, by source."""
+    def subscribed(self, reader: int, sources: Sequence[int] | None = None) -> list[Subscribed]:
+        """What somebody reads, by source; of these alone, if any are given."""
+        among = f"AND mine.source {self._in(2)}" if sources is not None else ""
+        given = () if sources is None else (fitting(sources),)
         return [
             Subscribed(
                 source=row[0],
@@ -115,7 +118,7 @@ class SqlReaders(SqlReaderRole):
                 labels=_labels(row[3]),
                 added=row[4],
             )
-            for row in self._fetch(_SUBSCRIBED, reader)
+            for row in self._fetch(_SUBSCRIBED.format(among), reader, *given)
         ]
 
     def subscribe(self, reader: int, wanted: Sequence[Wanted], at: float) -> list[int]:
@@ -193,5 +196,6 @@ def _json(labels: Sequence[str]) -> str:
     return json.dumps(labels) if labels else ""
 
 
-def _labels(text: Any) -> tuple[str, ...]:
+@lru_cache(500)
+def _labels(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text)) if text else ()

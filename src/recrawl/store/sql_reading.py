@@ -5,12 +5,13 @@ otherwise. So nothing is written for an item that is found, and little for one t
 
 A stream is in the order of numbers, and a page goes on from the number the last one ended with: what is found
 meanwhile has a larger number and moves nothing. Two ways lead to a page. Where few items can match, because they are
-unread, or recent, or of few sources, they are *gathered*, source by source; where more match than that, all items are
-*walked* in their order until the page is full.
+unread, or recent, or of few sources, they are *gathered*, source by source; where many match, all items are *walked* in
+their order until the page is full. Which it is shows in trying: each way is gone so far and no further, then the other.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,8 +22,9 @@ from recrawl.store.retention import Statements
 from recrawl.store.rows import LARGEST, columns, fitting, names, record_of
 from recrawl.store.sql_readers import SqlReaderRole
 
-GATHERED = 5000
-"""So many are gathered at most."""
+GATHERED, WALKED = (5000, 50_000), 20_000
+"""So many are gathered at most, at first (or twice what is wanted) and after so many were walked in vain. More than
+that match densely enough for a walk to its end."""
 FEW_SOURCES = 200
 LATE_S = 86400.0
 """An item is written at most so long after it was found: what is read is looked for from there on."""
@@ -59,11 +61,14 @@ class SqlReading(SqlReaderRole):
         if wanted.starred:
             return self._starred(reader, wanted)
         few = wanted.sources is not None and len(wanted.sources) <= FEW_SOURCES
-        if few or wanted.read is False or wanted.since is not None:
-            found = self._gathered(reader, wanted)
-            if len(found) <= GATHERED:
-                return found
-        return self._walked(reader, wanted)
+        if not (few or wanted.read is False or wanted.since is not None):
+            return self._walked(reader, wanted)
+        found = self._gathered(reader, wanted, max(GATHERED[0], 2 * wanted.limit))
+        if found is None:
+            found = self._walked(reader, wanted, WALKED)
+            if len(found) < wanted.limit:
+                found = self._gathered(reader, wanted, GATHERED[1])
+        return self._walked(reader, wanted) if found is None else found
 
     def _labelled(self, reader: int, wanted: Stream) -> list[int]:
         ask = _Question(self, wanted, reader)
@@ -78,36 +83,47 @@ class SqlReading(SqlReaderRole):
         tables = f"reader_items AS own CROSS JOIN items {_MINE}".format("own.reader")
         return self._asked(ask, tables, ask.end)
 
-    def _gathered(self, reader: int, wanted: Stream) -> list[int]:
+    def _gathered(self, reader: int, wanted: Stream, most: int) -> list[int] | None:
+        """All that match, in any order; None if they are more than that."""
         ask = _Question(self, wanted, reader)
         ask.conditions += ["mine.reader = $1", "items.source = mine.source"]
         ask.among("mine.source", wanted.sources)
         if wanted.read is False:
             ask.conditions.append(_BEYOND)
         tables = f"reader_sources AS mine CROSS JOIN {self._by_source} {_OWN}".format("mine.reader")
-        found = self._asked(ask, tables, f"LIMIT {GATHERED + 1}")
-        if wanted.read is False and len(found) <= GATHERED:
-            found += self._kept_unread(reader, wanted)
-        return found
+        found = self._asked(ask, tables, f"LIMIT {most + 1}")
+        if wanted.read is False and len(found) <= most:
+            found += self._kept_unread(reader, wanted, most)
+        return found if len(found) <= most else None
 
-    def _kept_unread(self, reader: int, wanted: Stream) -> list[int]:
+    def _kept_unread(self, reader: int, wanted: Stream, most: int) -> list[int]:
         """Those among the read ones that somebody has marked unread again."""
         ask = _Question(self, wanted, reader)
         ask.conditions += ["own.reader = $1", "own.read = 0", "items.id = own.item", "items.id <= mine.read_to"]
         ask.among("mine.source", wanted.sources)
         tables = f"reader_items AS own CROSS JOIN items {_MINE}".format("own.reader")
-        return self._asked(ask, tables, f"LIMIT {GATHERED + 1}")
+        return self._asked(ask, tables, f"LIMIT {most + 1}")
 
-    def _walked(self, reader: int, wanted: Stream) -> list[int]:
+    def _walked(self, reader: int, wanted: Stream, most: int | None = None) -> list[int]:
+        """The next that match, of so many items that are looked at, or of all."""
         ask = _Question(self, wanted, reader)
         ask.conditions += ["mine.reader = $1", "mine.source = items.source"]
         ask.among("mine.source", wanted.sources)
+        if most is not None:
+            at = f"WHERE {ask.after}" if ask.after else ""
+            last = f"SELECT items.id FROM {self._by_number} {at} {ask.order} LIMIT 1 OFFSET {most}"
+            until = "<= coalesce(({}), {})" if wanted.oldest_first else ">= coalesce(({}), {})"
+            ask.conditions.append(f"items.id {until.format(last, LARGEST if wanted.oldest_first else 0)}")
         tables = f"{self._by_number} CROSS JOIN reader_sources AS mine {_OWN}".format("mine.reader")
         return self._asked(ask, tables, ask.end)
 
     def _asked(self, ask: _Question, tables: str, end: str) -> list[int]:
-        statement = f"SELECT items.id FROM {tables} WHERE {' AND '.join(ask.conditions)} {end}"
-        return [row[0] for row in self._fetch(statement, *ask.values)]
+        statement = f"SELECT items.id AS id FROM {tables} WHERE {' AND '.join(ask.conditions)} {end}"
+        return self._numbers(statement, *ask.values)
+
+    @abstractmethod
+    def _numbers(self, statement: str, *values: Any) -> list[int]:
+        """What a statement finds in its one column, `id`."""
 
     def reading(self, reader: int, items: Sequence[int]) -> list[Reading]:
         """Those of these items somebody may see, by number."""
@@ -301,13 +317,15 @@ class _Question:
         self.values: list[Any] = [reader]
         self.conditions: list[str] = []
         way = ("ASC", ">") if wanted.oldest_first else ("DESC", "<")
-        self.end = f"ORDER BY items.id {way[0]} LIMIT {int(wanted.limit)}"
+        self.order, self.after = f"ORDER BY items.id {way[0]}", ""
+        self.end = f"{self.order} LIMIT {int(wanted.limit)}"
         if wanted.since is not None:
             self.conditions.append(f"items.first_seen >= {self.value(wanted.since)}")
         if wanted.until is not None:
             self.conditions.append(f"items.first_seen <= {self.value(wanted.until)}")
         if wanted.after is not None:
-            self.conditions.append(f"items.id {way[1]} {self.value(max(0, min(wanted.after, LARGEST)))}")
+            self.after = f"items.id {way[1]} {self.value(max(0, min(wanted.after, LARGEST)))}"
+            self.conditions.append(self.after)
         if wanted.read is not None:
             self.conditions.append(f"{_IS_READ} = {int(wanted.read)}")
         if wanted.starred is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from recrawl.store.postgres.catalogue import add, next_revision, remove
 from recrawl.store.postgres.connection import PostgresConnection
@@ -27,6 +27,9 @@ class PostgresReaders(PostgresRole, SqlReaders, SqlReading):
 
     def _rows(self, place: int) -> str:
         return f"unnest(${place}::bigint[]) AS given (value)"
+
+    def _numbers(self, statement: str, *values: Any) -> list[int]:
+        return [row[0] for row in self._fetch(statement, *values)]
 
     def _turn(self, statements: Statements) -> int:
         return next_revision(cast("PostgresConnection", statements))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 from recrawl.store.records import Added, Source
 from recrawl.store.retention import Statements
@@ -28,6 +30,10 @@ class SqliteReaders(SqliteRole, SqlReaders, SqlReading):
 
     def _rows(self, place: int) -> str:
         return f"json_each(${place})"
+
+    def _numbers(self, statement: str, *values: Any) -> list[int]:
+        """In one row: for each, all threads would take turns with the interpreter's lock."""
+        return msgspec.json.decode(self._fetch(f"SELECT json_group_array(id) FROM ({statement})", *values)[0][0])
 
     def _turn(self, statements: Statements) -> int:
         return next_revision(cast("SqliteStatements", statements).connection)

@@ -4,6 +4,7 @@
     parameters   what a request says, in its query and in its body
     credentials  passwords of readers, and the tokens they get for them
     door         who is let in
+    subscriptions  what somebody reads
     streams      which items are asked for
     answers      what is said of sources and items
     interest     which of what readers do says what they are interested in

@@ -21,7 +21,8 @@ from recrawl.web.metrics import Measures
 from recrawl.web.reader_api import interest
 from recrawl.web.reader_api.parameters import AskedWrongError, Parameters
 from recrawl.web.reader_api.stream_ids import StreamId, item_number, label_name
-from recrawl.web.reader_api.streams import feed_of, in_label, known
+from recrawl.web.reader_api.streams import known
+from recrawl.web.reader_api.subscriptions import Subscriptions
 
 MOST_MARKED = 10_000
 """Items changed in one request."""
@@ -46,7 +47,7 @@ class Acts:
         except (ParameterError, AskedWrongError) as error:
             return {"numResults": 0, "query": text[:1000], "error": str(error)}
         self._context.cached.forget()
-        subscription = feed_of(self._store.subscribed(reader.id), str(source))
+        subscription = Subscriptions(self._store, reader).feed(str(source))
         name = subscription.title if subscription is not None else address
         return {"numResults": 1, "query": text[:1000], "streamId": f"feed/{source}", "streamName": name}
 
@@ -59,11 +60,11 @@ class Acts:
             raise AskedWrongError("s must name a feed")
         added, removed = (self._labels(reader, given.all(name)) for name in ("a", "r"))
         titles = dict(zip(names, given.all("t"), strict=False))
-        subscriptions = self._store.subscribed(reader.id)
+        subscriptions = Subscriptions(self._store, reader)
         if act == "subscribe":
             self._subscribe(reader, subscriptions, names, titles, added)
             return
-        chosen = {name: feed_of(subscriptions, self._feed(reader, name)) for name in names}
+        chosen = {name: subscriptions.feed(self._feed(reader, name)) for name in names}
         lost = [name for name, each in chosen.items() if each is None]
         if lost:
             raise AskedWrongError(f"no subscription: {lost[0][:200]!r}", 404)
@@ -87,7 +88,7 @@ class Acts:
     def _subscribe(
         self,
         reader: Reader,
-        subscriptions: Sequence[Subscribed],
+        subscriptions: Subscriptions,
         names: Sequence[str],
         titles: dict[str, str],
         labels: Sequence[str],
@@ -95,7 +96,7 @@ class Acts:
         wanted = []
         for name in names:
             feed = self._feed(reader, name)
-            there = feed_of(subscriptions, feed)
+            there = subscriptions.feed(feed)
             address = feed if there is None else there.url
             each = self._wanted(address, known=there is not None)
             each.title, each.labels = clean(titles.get(name, ""), TITLE_CHARACTERS), tuple(labels[:MOST_LABELS])
@@ -210,18 +211,18 @@ class Acts:
         names = given.all("s")
         if not names:
             raise AskedWrongError("s must name a stream")
-        subscriptions = self._store.subscribed(reader.id)
+        subscriptions = Subscriptions(self._store, reader)
         for name in names:
             self._mark_stream(reader, subscriptions, known(reader, name), until)
 
-    def _mark_stream(self, reader: Reader, subscriptions: Sequence[Subscribed], id: StreamId, until: float) -> None:
+    def _mark_stream(self, reader: Reader, subscriptions: Subscriptions, id: StreamId, until: float) -> None:
         within: list[int] | None = None
         items = Stream(read=False, until=until, limit=MOST_MARKED)
         if id.kind == "feed":
-            feed = feed_of(subscriptions, id.name)
+            feed = subscriptions.feed(id.name)
             within = [feed.source] if feed is not None else []
         elif id.kind == "label":
-            within, items.label = in_label(subscriptions, id.name), id.name
+            within, items.label = subscriptions.in_label(id.name), id.name
         elif id.name == "starred":
             within, items.starred = [], True
         elif id.name != "reading-list":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 from urllib.parse import urlsplit
@@ -141,6 +142,7 @@ def micros(at: float) -> int:
     return int(at * 1_000_000)
 
 
+@lru_cache(20_000)
 def site_of(url: str) -> str:
     """The front page of where an address is; empty if it has none."""
     if http_link(url) is None:

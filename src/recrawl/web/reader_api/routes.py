@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import structlog
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 
 from recrawl.errors import ParameterError, StoreError
 from recrawl.logs import fault
-from recrawl.store.reader_records import Reader, Subscribed
+from recrawl.store.reader_records import Reader
 from recrawl.web.context import Context
 from recrawl.web.metrics import Measures
 from recrawl.web.reader_api import answers, atom, parameters
@@ -23,6 +23,7 @@ from recrawl.web.reader_api.credentials import write_token
 from recrawl.web.reader_api.door import Doorkeeper, TooManyError
 from recrawl.web.reader_api.parameters import AskedWrongError, Parameters
 from recrawl.web.reader_api.streams import asked
+from recrawl.web.reader_api.subscriptions import Subscriptions
 from recrawl.web.safety.callers import read_within
 from recrawl.web.safety.readers import PREFIXES
 
@@ -132,7 +133,7 @@ class _Routes:
         return _json(self._acts.quick_add(reader, given))
 
     def _ids(self, reader: Reader, given: Parameters) -> Response:
-        question = asked(reader, self._store.subscribed(reader.id), given, MOST_IDS)
+        question = asked(reader, Subscriptions(self._store, reader), given, MOST_IDS)
         found = self._store.stream(reader.id, question.stream) if question.stream is not None else []
         page = found[: question.limit]
         return _json(answers.item_refs(page, page[-1] if len(found) > question.limit else None))
@@ -147,7 +148,7 @@ class _Routes:
 
     def _page(self, reader: Reader, given: Parameters) -> tuple[str, list[dict[str, Any]], int | None]:
         """A page of a stream in full: its name, items, and where the next goes on."""
-        subscriptions = self._store.subscribed(reader.id)
+        subscriptions = Subscriptions(self._store, reader)
         question = asked(reader, subscriptions, given, MOST_ITEMS, given.first("stream") or None)
         found = self._store.stream(reader.id, question.stream) if question.stream is not None else []
         page = found[: question.limit]
@@ -156,11 +157,11 @@ class _Routes:
         return question.name, items, last if more else None
 
     def _written(
-        self, reader: Reader, subscriptions: Sequence[Subscribed], numbers: Sequence[int]
+        self, reader: Reader, subscriptions: Subscriptions, numbers: Sequence[int]
     ) -> tuple[list[dict[str, Any]], int | None]:
         """Items in their order, as many as go into one answer, and the last number of them that was looked at."""
-        sources = {each.source: each for each in subscriptions}
         readings = {each.item.id: each for each in self._store.reading(reader.id, numbers)}
+        sources = subscriptions.of({each.item.source for each in readings.values()})
         contents = self._store.contents(list(readings))
         written: list[dict[str, Any]] = []
         size, last = 0, None
@@ -178,7 +179,7 @@ class _Routes:
 
     def _items(self, reader: Reader, given: Parameters) -> Response:
         numbers = item_numbers(given.all("i"), MOST_ITEMS)
-        items, _ = self._written(reader, self._store.subscribed(reader.id), numbers)
+        items, _ = self._written(reader, Subscriptions(self._store, reader), numbers)
         return _json(answers.stream_contents(answers.READING_LIST, items, self._context.now()))
 
     def _export(self, reader: Reader, _: Parameters) -> Response:
@@ -206,7 +207,7 @@ class _Routes:
 
 
 def _json(answer: Any) -> Response:
-    return Response(json.dumps(answer, allow_nan=False, separators=(",", ":")).encode(), media_type="application/json")
+    return Response(msgspec.json.encode(answer), media_type="application/json")
 
 
 def _trouble(request: Request, error: Exception) -> Response:

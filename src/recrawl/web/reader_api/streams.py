@@ -6,12 +6,12 @@ that nothing is missed and nothing comes twice, in either direction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recrawl.store.reader_records import Reader, Stream, Subscribed
+from recrawl.store.reader_records import Reader, Stream
 from recrawl.web.reader_api.parameters import AskedWrongError, Parameters
 from recrawl.web.reader_api.stream_ids import StreamId, stream_id
+from recrawl.web.reader_api.subscriptions import Subscriptions
 
 LATE_S = 60.0
 """What is found is written a little later, so `ot` gives what was found shortly before as well: programs that ask for
@@ -34,9 +34,7 @@ class Asked:
     limit: int
 
 
-def asked(
-    reader: Reader, subscriptions: Sequence[Subscribed], given: Parameters, most: int, name: str | None = None
-) -> Asked:
+def asked(reader: Reader, subscriptions: Subscriptions, given: Parameters, most: int, name: str | None = None) -> Asked:
     """What a request asks for: the stream `name`, or `s`."""
     text = name or given.first("s", "user/-/state/com.google/reading-list")
     limit = given.number("n", USUAL, most)
@@ -63,23 +61,10 @@ def known(reader: Reader, text: str) -> StreamId:
     return found
 
 
-def feed_of(subscriptions: Sequence[Subscribed], name: str) -> Subscribed | None:
-    """A subscription by its number or address."""
-    if name.isascii() and name.isdecimal():
-        number = int(name) if len(name) < 20 else 0
-        return next((each for each in subscriptions if each.source == number), None)
-    return next((each for each in subscriptions if each.url == name), None)
-
-
-def in_label(subscriptions: Sequence[Subscribed], label: str) -> list[int]:
-    """The sources in a folder."""
-    return [each.source for each in subscriptions if label in each.labels]
-
-
 class _Narrowed:
     """A stream that gets narrower."""
 
-    def __init__(self, subscriptions: Sequence[Subscribed]) -> None:
+    def __init__(self, subscriptions: Subscriptions) -> None:
         self._subscriptions = subscriptions
         self.stream = Stream()
         self.nothing = False
@@ -88,7 +73,7 @@ class _Narrowed:
         """All of a stream."""
         if id.kind == "label":
             self.stream.label = id.name
-            self.stream.sources = in_label(self._subscriptions, id.name)
+            self.stream.sources = self._subscriptions.in_label(id.name)
         else:
             self.keep(id)
 
@@ -119,7 +104,7 @@ class _Narrowed:
             elif id.name == "reading-list":
                 self.nothing = True
             return
-        self._among({each.source for each in self._subscriptions} - set(self._sources(id)))
+        self._among({each.source for each in self._subscriptions.all} - set(self._sources(id)))
 
     def _read(self, wanted: bool) -> None:
         self.nothing |= self.stream.read is (not wanted)
@@ -127,8 +112,8 @@ class _Narrowed:
 
     def _sources(self, id: StreamId) -> list[int]:
         if id.kind == "label":
-            return in_label(self._subscriptions, id.name)
-        feed = feed_of(self._subscriptions, id.name)
+            return self._subscriptions.in_label(id.name)
+        feed = self._subscriptions.feed(id.name)
         return [feed.source] if feed is not None else []
 
     def _among(self, sources: set[int]) -> None:
