@@ -94,7 +94,8 @@ async def watch(found: Measured, begin: float) -> None:
             if before is None:
                 before, browser_before = ours.cpu_s, theirs.cpu_s
             found.cpu_s, found.memory = ours.cpu_s - before, max(found.memory, ours.memory)
-            found.browser_cpu_s = theirs.cpu_s - browser_before
+            # At the end the browser is gone, and its time with it.
+            found.browser_cpu_s = max(found.browser_cpu_s, theirs.cpu_s - browser_before)
             found.browser_memory = max(found.browser_memory, theirs.memory)
         await asyncio.sleep(1.0)
 

@@ -58,15 +58,19 @@ def test_a_preview_is_shown_and_what_was_tried_is_kept(
     page = watched.page
     page.goto(show(make_app(store, config, SystemClock())) + "/sources/1")
     page.get_by_role("button", name="Preview").click()
-    page.fill("#ignore", ".ad")
+    page.fill("#ignore", ".ad\n.gone")
+    page.fill("#when", "appears sold out")
     page.get_by_role("button", name="Show").click()
     page.get_by_text("(ignored: .ad)").wait_for()
     assert page.get_by_text("3 lines left out: <nav>").is_visible()
+    assert page.get_by_text(".gone picks nothing on this page today").is_visible()
+    assert page.get_by_text("Counts if: appears sold out it is not there now").is_visible()
     page.evaluate("document.querySelectorAll('main details').forEach((each) => { each.open = true; })")
     assert page.evaluate(MEASURE) == []
     watched.picture(f"preview-{width}-{scheme}")
     page.get_by_role("button", name="Keep these for the source").click()
     page.get_by_role("heading", name="Its terms").wait_for()
     (source,) = store.sources()
-    assert source.options.ignore == (".ad",)
+    assert source.options.ignore == (".ad", ".gone")
+    assert source.options.when == ("appears sold out",)
     assert watched.complaints == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,7 +42,8 @@ def _entry(root: Any, entry: FoundLine) -> None:
         add_text(element, "summary", plain(item.summary, 1000))
     diff = without_noise(entry.diff)
     if diff and diff != item.summary:
-        add_text(element, "content", diff)
+        # As plain text, readers would run its lines together.
+        add_text(element, "content", f"<pre>{escape(diff)}</pre>").set("type", "html")
 
 
 def add_text(parent: Any, name: str, text: str) -> Any:

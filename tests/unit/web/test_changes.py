@@ -54,13 +54,16 @@ def entries(visitor: Visitor, path: str) -> list[Any]:
     return etree.fromstring(visitor.get(path).body).findall(f"{ATOM}entry")
 
 
-def test_the_feed_has_changes_with_the_difference_as_text(filled: SqliteStore, visitor: Visitor) -> None:
+def test_the_feed_has_changes_with_the_difference_line_by_line_and_no_markup_of_strangers(
+    filled: SqliteStore, visitor: Visitor
+) -> None:
     change(filled)
     first, *_ = entries(visitor, "/feed.atom")
     assert first.findtext(f"{ATOM}title") == "Quinces today: changed"
     assert first.find(f"{ATOM}link").get("href") == "https://quinces.example/list"
     content = first.find(f"{ATOM}content")
-    assert (content.text, content.get("type"), len(content)) == (DIFF, None, 0)
+    shown = "@@ -1,2 +1,2 @@\n same\n-Plums 1.00\n+Quinces &lt;b&gt;2.00&lt;/b&gt; &amp; more"
+    assert (content.text, content.get("type"), len(content)) == (f"<pre>{shown}</pre>", "html", 0)
     same, *_ = entries(visitor, "/feed.atom?kind=change")
     assert same.findtext(f"{ATOM}id") == first.findtext(f"{ATOM}id")
     ids = [each.findtext(f"{ATOM}id") for each in entries(visitor, "/feed.atom")]

@@ -31,6 +31,7 @@ FIELDS = (
     "keep",
     "keep_text",
     "number",
+    "when",
     "render",
     "steps",
     "ignore_noise",
