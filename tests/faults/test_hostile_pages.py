@@ -6,19 +6,29 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
-from apps import CHROMIUM
-from recrawl.config import Browsing, Fetching
+from apps import CHROMIUM, WITH_BROWSER
+from live import crawl, settings
+from recrawl.config import Browsing, Fetching, SourceOptions
+from recrawl.crawl.pipeline import Crawler
 from recrawl.crawl.rendering import processes
 from recrawl.crawl.rendering.messages import MOST_HTML, Fetched, Order, Rendered
 from recrawl.crawl.rendering.renderer import BusyError, Renderer
+from recrawl.store.opening import open_store
+from recrawl.store.records import Crawl, Source
+from recrawl.store.roles import Store
 from servers import serving
+from until import soon
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 SITE = "http://app.example/"
@@ -26,9 +36,9 @@ NUMBERS = count(1)
 Show = Callable[..., Rendered]
 
 
-def order(body: str, url: str = SITE, headers: dict[str, str] | None = None) -> Order:
+def order(body: str, url: str = SITE, headers: dict[str, str] | None = None, steps: tuple[str, ...] = ()) -> Order:
     said = {"content-type": "text/html; charset=utf-8", **(headers or {})}
-    return Order(document=Fetched(page=next(NUMBERS), url=url, headers=said, body=body.encode()))
+    return Order(document=Fetched(page=next(NUMBERS), url=url, headers=said, body=body.encode()), steps=steps)
 
 
 async def nowhere(url: str) -> Fetched:
@@ -55,8 +65,8 @@ def renderer(loop: asyncio.Runner) -> Iterator[Renderer]:
 def show(loop: asyncio.Runner, renderer: Renderer) -> Show:
     """Shows a page, and after it an ordinary one, which must not mind."""
 
-    def shown(body: str, **more: str) -> Rendered:
-        found = loop.run(renderer.render(order(body), nowhere))
+    def shown(body: str, **more: Any) -> Rendered:
+        found = loop.run(renderer.render(order(body, **more), nowhere))
         after = loop.run(
             renderer.render(order("<div id=r></div><script>r.innerText = 'all is ' + 'well'</script>"), nowhere)
         )
@@ -138,12 +148,32 @@ def test_dialogs_are_dismissed(show: Show) -> None:
     assert not found.error or found.reason == "timeout"
 
 
-def test_service_workers_are_not_kept(show: Show) -> None:
-    found = show(
-        "<p id=p>words</p><script>p.innerText = 'asked'; if (navigator.serviceWorker) { navigator.serviceWorker"
-        ".register('/w.js').then(() => { p.innerText = 'kept' }, () => { p.innerText = 'refused' }) }</script>"
-    )
-    assert b'<p id="p">kept' not in found.html
+def test_service_workers_are_not_kept(loop: asyncio.Runner) -> None:
+    """On loopback, where a browser would let a page have one: it ends with its page, however it came to be."""
+    stay = "onactivate = each => each.waitUntil(new Promise(() => 0)); setInterval(() => fetch('/beat'), 20)"
+    register = "ServiceWorkerContainer.prototype.register.call(navigator.serviceWorker, '/w.js')"
+    say = "navigator.serviceWorker.getRegistrations().then(all => { p.innerText = `${all.length} are there` })"
+    beats: list[float] = []
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        beats.append(time.monotonic())
+        return web.Response(text=stay, content_type="text/javascript")
+
+    async def shown() -> tuple[Rendered, Rendered, float]:
+        renderer = Renderer(Browsing(sandbox=False, timeout="15s"), Fetching(allow_private=True))
+        async with serving(answer) as url:
+            try:
+                first = await renderer.render(order(f"<script>{register}</script>", url, steps=("wait 1",)), nowhere)
+                over = time.monotonic()
+                later = order(f"<p id=p>words</p><script>{say}</script>", url, steps=("wait 1",))
+                return first, await renderer.render(later, nowhere), over
+            finally:
+                await renderer.close()
+
+    first, second, over = loop.run(shown())
+    assert not first.error
+    assert b"0 are there" in second.html
+    assert all(at <= over for at in beats)
 
 
 def test_frames_without_end_are_stopped(show: Show) -> None:
@@ -235,9 +265,99 @@ def test_the_browser_itself_is_not_reached(show: Show) -> None:
     assert found.refused == len(ports)
 
 
-def test_what_comes_in_is_bounded(loop: asyncio.Runner) -> None:
-    from aiohttp import web
+def folder_size(home: str) -> int:
+    """Bytes of all files under a folder."""
+    return sum(each.stat().st_size for each in Path(home).rglob("*") if each.is_file() and not each.is_symlink())
 
+
+def test_lines_for_the_console_without_end_are_not_kept(show: Show) -> None:
+    lines = "for (let n = 0; n < 1e4; n++) console.log('x'.repeat(1e4))"
+    found = show(f"<p>words</p><script>setInterval(() => {{ {lines} }}, 1)</script>")
+    assert found.reason in ("timeout", "memory") or b"words" in found.html
+
+
+def test_workers_without_end_are_bounded(show: Show) -> None:
+    spin = "URL.createObjectURL(new Blob(['for (;;) {}']))"
+    found = show(f"<p>words</p><script>const u = {spin}; for (let n = 0; n < 500; n++) new Worker(u)</script>")
+    assert found.reason in ("timeout", "memory") or b"words" in found.html
+
+
+def test_what_a_page_stores_fills_no_disk(show: Show, renderer: Renderer) -> None:
+    store = (
+        "(async () => { const block = new Blob([new Uint8Array(2e7).fill(7)]), kept = [];"
+        "const cache = await caches.open('x');"
+        "const base = await new Promise(y => { const r = indexedDB.open('x');"
+        "r.onupgradeneeded = () => r.result.createObjectStore('s'); r.onsuccess = () => y(r.result) });"
+        "for (let n = 0; n < 1000; n++) { kept.push(new Blob([block, String(n)]));"
+        "await cache.put('/' + n, new Response(block)).catch(() => 0);"
+        "await new Promise(y => { const t = base.transaction('s', 'readwrite'); t.objectStore('s').put(block, n);"
+        "t.oncomplete = t.onerror = t.onabort = y }); p.innerText = 'stored ' + n } })()"
+    )
+    found = show(f"<p id=p>words</p><script>{store}</script>", url="https://app.example/", steps=("wait 5",))
+    assert found.reason == "memory" or b"stored" in found.html
+    assert renderer._process is not None
+    assert folder_size(renderer._process.home) < 50e6
+
+
+def test_what_asks_the_person_in_front_is_not_waited_for(show: Show) -> None:
+    asks = (
+        "navigator.geolocation.getCurrentPosition(() => 0); Notification.requestPermission();"
+        "navigator.mediaDevices.getUserMedia({audio: true, video: true}).catch(() => 0);"
+        "document.documentElement.requestFullscreen().catch(() => 0); f.click(); print()"
+    )
+    found = show(f"<p>words</p><input type=file id=f><script>{asks}</script>", url="https://app.example/")
+    assert b"words" in found.html
+
+
+def test_a_document_that_would_rather_be_a_download_is_shown(show: Show, renderer: Renderer) -> None:
+    found = show("<p>words</p>", headers={"content-disposition": "attachment; filename=x.exe"})
+    assert b"words" in found.html
+    assert renderer._process is not None
+    assert [path for path in Path(renderer._process.home).rglob("*.exe") if path.is_file()] == []
+
+
+def test_an_address_that_goes_on_and_on_is_not_followed(show: Show) -> None:
+    on = "let n = 0; setInterval(() => { history.pushState(0, '', '/' + n); location.hash = n++ }, 1)"
+    found = show(f"<p>words</p><script>{on}</script>")
+    assert found.reason == "timeout" or b"words" in found.html
+    assert found.url.startswith(SITE)
+
+
+def test_a_page_that_holds_the_browser_delays_no_other(loop: asyncio.Runner, tmp_path: Path) -> None:
+    """While it is held, plain pages are fetched, read and stored at their intervals."""
+    held, plain = asyncio.Event(), 20
+    config = settings(tmp_path / "recrawl.db", "200/s", {**WITH_BROWSER, "browser.timeout": "12s"})
+    hostile = "<div id=root></div><script>fetch('/held').then(() => { for (;;) {} })</script>"
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        if request.path == "/held":
+            held.set()
+        text = hostile if request.path == "/hostile" else f"<p>{'Plain words. ' * 60}</p>"
+        return web.Response(text=f"<!doctype html>{text}", content_type="text/html")
+
+    async def looked_on(_: Crawler, store: Store) -> None:
+        await held.wait()
+        since = time.time()
+        visited = lambda: Counter(each.source for each in store.crawls(limit=1000) if each.at > since)  # noqa: E731
+        await soon(lambda: sum(count >= 3 for count in visited().values()) == plain)
+        assert not any(each.source == 1 for each in store.crawls(limit=1000))
+
+    async def run() -> Crawl:
+        async with serving(answer) as url:
+            sources = [Source(url=f"{url}/hostile", kind="page")]
+            often = SourceOptions(interval=0.5)
+            sources += [Source(url=f"{url}/{number}", kind="page", options=often) for number in range(plain)]
+            over = lambda _, store: any(each.source == 1 for each in store.crawls(limit=1000))  # noqa: E731
+            await crawl(config, sources=sources, meanwhile=looked_on, enough=over)
+        with open_store(config.store) as store:
+            return store.crawls(source=1)[0]
+
+    found = loop.run(run())
+    assert found.outcome == "failed"
+    assert found.error == "a browser cannot show it: its scripts did not come to an end in 12 s"
+
+
+def test_what_comes_in_is_bounded(loop: asyncio.Runner) -> None:
     async def endless(request: web.BaseRequest) -> web.StreamResponse:
         answer = web.StreamResponse()
         await answer.prepare(request)

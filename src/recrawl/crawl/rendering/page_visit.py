@@ -33,7 +33,10 @@ WIDTH, HEIGHT, TALLEST = 1280, 900, 2400
 PICTURES = ((0.5, 60), (0.4, 30))
 """Scale and quality of a screenshot, and those that are tried if it is too large."""
 _UNWANTED = frozenset(("media", "font"))
-_FRAMING = frozenset(("content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"))
+_FRAMING = frozenset((
+    "content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive", "content-disposition",
+))  # fmt: skip
+"""Headers of how it came, and that it is better saved than shown."""
 _READ = """(() => {
   const roots = [];
   const look = (place) => {
