@@ -80,28 +80,34 @@ class Browser:
 
     def get(self, path: str, reader: int) -> int:
         """Ask for a page; its status."""
-        return self.loop.run_until_complete(self._asked(path, reader))
+        said = {"user-agent": BROWSER, "sec-fetch-site": "same-origin"}
+        return self.ask("GET", path, reader, said)[0]
 
-    async def _asked(self, path: str, reader: int) -> int:
+    def ask(self, method: str, path: str, reader: int, said: dict[str, str], body: bytes = b"") -> tuple[int, bytes]:
+        """Status and body of an answer."""
+        return self.loop.run_until_complete(self._asked(method, path, reader, said, body))
+
+    async def _asked(self, method: str, path: str, reader: int, said: dict[str, str], body: bytes) -> tuple[int, bytes]:
         place, _, query = path.partition("?")
-        said = {"host": "localhost", "user-agent": BROWSER, "sec-fetch-site": "same-origin"}
-        status = 0
+        said = {"host": "localhost", "content-length": str(len(body)), **said}
+        status, answer = 0, b""
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Any) -> None:
-            nonlocal status
+            nonlocal status, answer
             status = message.get("status", status)
+            answer += message.get("body", b"")
 
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
             "path": place, "raw_path": place.encode(), "query_string": query.encode(), "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in said.items()],
             "client": (f"10.0.{reader // 250}.{reader % 250 + 1}", 50000), "server": ("localhost", 80), "state": {},
         }  # fmt: skip
         await self.app(scope, receive, send)
-        return status
+        return status, answer
 
 
 @dataclass
@@ -165,6 +171,10 @@ class World:
         for path, who in zip(asked, self.draw.integers(READERS, size=len(asked)).tolist(), strict=True):
             assert self.browser.get(path, who) in (200, 303), path
         self.requests += len(asked)
+        self.listen(now)
+
+    def listen(self, now: float) -> None:
+        """The crawler takes in what readers did."""
         while True:
             heard = self.reader.listen(self.store, self.decider.policy.mark, now)  # type: ignore[attr-defined]
             self.store.commit(Batch(progress=self.decider.scheduled(self.decider.hear(heard, now))))
@@ -181,13 +191,18 @@ def lived(seed: int, listening: str, hours: int, searches: int) -> tuple[float, 
     """Rank correlation, value captured in the second half, and requests made to the web page."""
     with tempfile.TemporaryDirectory() as folder, SqliteStore(Path(folder) / "recrawl.db") as store:
         world = World(Feeds.made(seed, hours), store, *LISTENING[listening])
-        for k in range(1, hours * PER_HOUR + 1):
-            now = NOW + k * HOUR / PER_HOUR
-            world.crawl(now, counts=k > hours * PER_HOUR / 2)
-            if k % PER_HOUR == 0:
-                world.read(now, searches)
-        world.browser.loop.close()
+        live(world, hours, searches)
         return world.agreement(), world.captured, world.requests
+
+
+def live(world: World, hours: int, searches: int) -> None:
+    """Crawl so many times an hour, and let readers read once."""
+    for k in range(1, hours * PER_HOUR + 1):
+        now = NOW + k * HOUR / PER_HOUR
+        world.crawl(now, counts=k > hours * PER_HOUR / 2)
+        if k % PER_HOUR == 0:
+            world.read(now, searches)
+    world.browser.loop.close()
 
 
 def measured(worlds: int, hours: int, searches: int) -> dict[str, tuple[FloatArray, FloatArray, int]]:
