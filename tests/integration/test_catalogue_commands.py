@@ -436,6 +436,15 @@ def test_the_settings_file_may_be_named_before_or_after_the_command_or_by_the_en
     assert len(as_json(said("sources", "--json"))) == 1
 
 
+def test_the_store_may_be_named_by_the_environment_and_the_option_comes_first(said, here, monkeypatch):
+    """Commands in a container all find it so, those of `docker exec` too."""
+    monkeypatch.setenv("RECRAWL_STORE", "mine.db")
+    said("add", "https://a.example/")
+    said("add", "https://b.example/", "--store", "other.db")
+    assert sorted(file.name for file in here.glob("*.db")) == ["mine.db", "other.db"]
+    assert [each["url"] for each in as_json(said("sources", "--json"))] == ["https://a.example/"]
+
+
 def test_a_wrong_settings_file_is_one_line(complained, here):
     Path("recrawl.toml").write_text('\nbudgt = "1/s"\n')
     assert complained("sources") == "recrawl: recrawl.toml, line 2: unknown setting budgt (did you mean budget?)\n"

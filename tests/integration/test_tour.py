@@ -19,6 +19,17 @@ def test_it_goes_through_every_step_and_leaves_what_it_made(tmp_path: Path, capf
     assert (tmp_path / "tour" / "recrawl.db").exists()
 
 
+def test_it_leaves_alone_the_settings_and_the_store_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECRAWL_CONFIG", str(tmp_path / "mine.toml"))
+    monkeypatch.setenv("RECRAWL_STORE", str(tmp_path / "mine.db"))
+    monkeypatch.setattr(tour, "STEPS", tour.STEPS[:1])
+    assert run(["demo", "--tour", "--out", str(tmp_path / "out")]) == 0
+    assert not (tmp_path / "mine.db").exists()
+    assert (tmp_path / "out" / "tour" / "recrawl.db").exists()
+
+
 def test_a_command_that_fails_ends_it_and_is_named(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

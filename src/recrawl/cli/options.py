@@ -42,8 +42,8 @@ def config_option(command: Function) -> Function:
 
 def store_options(command: Function) -> Function:
     """`--store PATH` and `--config FILE`, for commands that open the store."""
-    store = click.option("--store", metavar="PATH", expose_value=False, callback=_remember,
-                         help="The store; by the settings, recrawl.db, if not given.")  # fmt: skip
+    store = click.option("--store", metavar="PATH", envvar="RECRAWL_STORE", expose_value=False, callback=_remember,
+                         help="The store; by the settings, recrawl.db, if not given. [env: RECRAWL_STORE]")  # fmt: skip
     return store(config_option(command))
 
 

@@ -5,6 +5,7 @@ At a terminal it waits for Enter before each command; elsewhere it goes through 
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -78,10 +79,15 @@ def walk(folder: Path, seconds: float) -> None:
             command = step.command.format(seconds=seconds)
             click.echo(f"\n{number}/{len(STEPS)}  {step.words}\n$ recrawl {command}")
             _wait()
-            done = subprocess.run([sys.executable, "-c", PROGRAM, *command.split()], cwd=folder)
+            done = subprocess.run([sys.executable, "-c", PROGRAM, *command.split()], cwd=folder, env=_own())
             if done.returncode:
                 raise RecrawlError(f"the tour ends here: recrawl {command} ended with {done.returncode}")
     click.echo("\n" + LAST.format(folder=folder), nl=False)
+
+
+def _own() -> dict[str, str]:
+    """The environment without what would lead a command to other settings and another store."""
+    return {name: value for name, value in os.environ.items() if name not in ("RECRAWL_CONFIG", "RECRAWL_STORE")}
 
 
 def text() -> Iterator[str]:
