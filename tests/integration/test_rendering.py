@@ -107,23 +107,23 @@ SHELL = "<!doctype html><div id=root></div><script>{}</script>"
 
 
 def test_steps_are_done_before_a_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECRAWL_TEST_WORD", "sesame")
+    monkeypatch.setenv("RECRAWL_PAGE_WORD", "sesame")
     form = (
         "<form action=/in method=post><input name=word><button>Go</button></form>"
         "<script>document.cookie = 'visited=1'</script>"
     )
     site = Site({"/door": f"<p>A door.</p>{form}", "/in": "<h1>Treasure</h1><p id=t>gold and silver</p>"})
-    steps = ("type 'form input' env:RECRAWL_TEST_WORD", "click button", "wait_for #t")
+    steps = ("type 'form input' env:RECRAWL_PAGE_WORD", "click button", "wait_for #t")
     (seen, lacking, wrong) = previews(
         site,
         {"url": "/door", "options": SourceOptions(render="browser", steps=steps)},
-        {"url": "/door", "options": SourceOptions(render="browser", steps=("type input env:RECRAWL_NOT_SET",))},
+        {"url": "/door", "options": SourceOptions(render="browser", steps=("type input env:RECRAWL_PAGE_NONE",))},
         {"url": "/door", "options": SourceOptions(render="browser", steps=("wait 0.1", "click #nowhere"))},
         overrides={"browser.timeout": "15s"},
     )
     assert seen.text == "Treasure\ngold and silver"
     assert ("POST", "/in", "visited=1word=sesame") in site.asked
-    assert lacking.error == "a step needs the environment variable RECRAWL_NOT_SET, which is not set"
+    assert lacking.error == "a step needs the environment variable RECRAWL_PAGE_NONE, which is not set"
     assert wrong.error.startswith("a browser cannot show it: step 2 (click #nowhere) could not be done")
     assert "sesame" not in str(seen)
 
@@ -154,13 +154,14 @@ def test_where_scripts_lead_is_fetched_by_our_own_rules() -> None:
     assert not any(path == "/private" for _, path, _ in site.asked)
 
 
-def test_cookies_of_a_source_go_to_its_own_host_alone() -> None:
+def test_cookies_of_a_source_go_to_its_own_host_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
         "fetch('http://localhost:' + location.port + '/elsewhere', {mode: 'no-cors', credentials: 'include'});"
         "fetch('/data').then(a => a.text()).then(t => root.innerText = t)"
     )
     site = Site({"/app": SHELL.format(script), "/data": "its data"})
-    (seen,) = previews(site, {"url": "/app", "headers": {"Cookie": "key=secret"}})
+    monkeypatch.setenv("RECRAWL_PAGE_KEY", "secret")
+    (seen,) = previews(site, {"url": "/app", "headers": {"Cookie": "key=env:RECRAWL_PAGE_KEY"}})
     assert seen.text == "its data"
     assert ("GET", "/data", "key=secret") in site.asked
     assert [cookie for _, path, cookie in site.asked if path == "/elsewhere"] == [""]

@@ -3,24 +3,22 @@
 ::
 
     click CSS            the first element that the selector picks
-    type CSS TEXT        into a field; quotes around a selector with spaces; env:NAME for what must not be written down
+    type CSS TEXT        into a field; quotes around a selector with spaces; TEXT may be a secret (`page_secrets`)
     wait_for CSS         until it can be seen
     wait SECONDS         30 at most
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from recrawl.config.page_secrets import MARK, PREFIX, is_name
 from recrawl.errors import ParameterError
 
 LONGEST_WAIT_S = 30.0
 LONGEST = 1000
 """Characters of a step."""
-FROM_ENVIRONMENT = "env:"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXPECTED = f"a step: click CSS, type CSS TEXT, wait_for CSS or wait SECONDS (up to {LONGEST_WAIT_S:g})"
 Kind = Literal["click", "type", "wait_for", "wait"]
 
@@ -39,8 +37,8 @@ def parsed(text: str) -> Step | None:
 
     >>> parsed("click #more")
     Step(kind='click', select='#more', text='', seconds=0.0)
-    >>> parsed("type 'form input' env:SHOP_USER").text
-    'env:SHOP_USER'
+    >>> parsed("type 'form input' env:RECRAWL_PAGE_USER").text
+    'env:RECRAWL_PAGE_USER'
     """
     kind, _, rest = text.strip().partition(" ")
     rest = rest.strip()
@@ -68,7 +66,7 @@ def _typed(rest: str) -> Step | None:
     else:
         select, _, said = rest.partition(" ")
     said = said.strip()
-    if not select or not said or (said.startswith(FROM_ENVIRONMENT) and not _NAME.fullmatch(said[4:])):
+    if not select or not said:
         return None
     return Step("type", select, said)
 
@@ -78,6 +76,8 @@ def step(name: str, text: str) -> str:
     found = parsed(text) if len(text) <= LONGEST else None
     if found is None:
         raise ParameterError(name, EXPECTED, repr(text[:80]))
+    if found.text.startswith(MARK) and not is_name(found.text.removeprefix(MARK)):
+        raise ParameterError(name, f"a step that types a text, or {MARK}{PREFIX}NAME", "another variable")
     if found.select:
         from recrawl.config.option_rules import selector  # which asks for steps in turn
 
@@ -88,10 +88,10 @@ def step(name: str, text: str) -> str:
 def filled_in(text: str, environment: Mapping[str, str]) -> str:
     """With what the environment holds in place of its name; KeyError if it holds nothing of that name.
 
-    >>> filled_in("type input[name='q'] env:WORD", {"WORD": "two chairs"})
+    >>> filled_in("type input[name='q'] env:RECRAWL_PAGE_Q", {"RECRAWL_PAGE_Q": "two chairs"})
     "type input[name='q'] two chairs"
     """
     found = parsed(text)
-    if found is None or found.kind != "type" or not found.text.startswith(FROM_ENVIRONMENT):
+    if found is None or found.kind != "type" or not found.text.startswith(MARK):
         return text
-    return text.strip().removesuffix(found.text) + environment[found.text.removeprefix(FROM_ENVIRONMENT)]
+    return text.strip().removesuffix(found.text) + environment[found.text.removeprefix(MARK)]

@@ -73,7 +73,7 @@ def _asked_again_at(visit: Visit, rules: CrawlRules, outcome: Outcome, failures:
         refused=refused,
         host_held_until=fetched.host_held_until,
         alone=visit.intent.alone,
-        nobody_asked=fetched.reason == "address",
+        nobody_asked=fetched.reason in ("address", "secret"),
         factor=_jitter(visit),
     )
 

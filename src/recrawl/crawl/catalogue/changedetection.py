@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from recrawl.config.page_secrets import MARK
 from recrawl.crawl.catalogue.bounded_zip import unpacked
 from recrawl.crawl.catalogue.carried_over import CarriedOver, shortly, slashed, xpath_or_css
 from recrawl.crawl.catalogue.source_lists import CHANGEDETECTION, ListedSource, Listing
@@ -194,8 +195,8 @@ def _steps(watch: CarriedOver, said: Any) -> None:
 
 
 def _step(operation: str, select: str, value: str) -> str | None:
-    if any(each.startswith("/") or "{{" in each or "{%" in each for each in (select, value)):
-        return None  # an XPath, or a text that is computed
+    if any(each.startswith(("/", MARK)) or "{{" in each or "{%" in each for each in (select, value)):
+        return None  # an XPath, a text that is computed, or that we would take for a secret of ours
     match operation:
         case "Click element" if select:
             return f"click {select}"

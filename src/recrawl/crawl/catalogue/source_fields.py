@@ -14,6 +14,7 @@ import msgspec
 
 from recrawl.config.conditions import needs_a_number
 from recrawl.config.option_rules import OPTIONS, selector, some_time
+from recrawl.config.page_secrets import MARK, PREFIX, names_another
 from recrawl.config.source_options import NONE, USUAL
 from recrawl.errors import ParameterError
 from recrawl.store.records import Source
@@ -114,5 +115,7 @@ def header_table(name: str, values: Iterable[str]) -> dict[str, str]:
             raise ParameterError(name, "a header the crawler does not set itself", key)
         if not value or not value.isprintable() or not value.isascii():
             raise ParameterError(name, "'Name: value' with a printable ASCII value", f"another value for {key}")
+        if names_another(value):
+            raise ParameterError(name, f"{MARK}{PREFIX}NAME for what the environment holds", f"another name for {key}")
         headers[key] = value
     return headers

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from functools import partial
 
 from recrawl.clock import Clock
 from recrawl.config import Fetching
+from recrawl.config.page_secrets import with_secrets
 from recrawl.crawl import urls
 from recrawl.crawl.fetching.answer_limits import MemoryShare
 from recrawl.crawl.fetching.borrowed_turns import BorrowedTurn, HostOwners, NoTurnError, TurnLender
@@ -154,13 +156,13 @@ class Fetcher:
             form: sent there, where no document is asked for; only redirects that keep it (307, 308) are followed, and
                 none from https to http: forms hold secrets
         """
-        own = dict(headers or {})
+        own: Mapping[str, str] = headers or {}
         credentials = authorisation(url)
         if credentials is not None:
-            own.setdefault("Authorization", credentials)
+            own = {"Authorization": credentials, **own}
         visit = FetchResult(None, without_userinfo(url), paid=prepaid, memory=memory, form=form)
         try:
-            obeys_robots = self._obey_robots if robots is None else robots
+            own, obeys_robots = _filled_in(own), self._obey_robots if robots is None else robots
             visit.response = await self._follow(visit, own, conditional or {}, obeys_robots)
         except _StoppedError as stop:
             visit.refused, visit.error = stop.refused, stop.error
@@ -409,3 +411,16 @@ def _redirected(base: str, location: str) -> str:
     if scheme.isalpha() and scheme not in ("http", "https") and ":" in location:
         raise _StoppedError(refused=f"redirected to another scheme: {scheme[:20]}", reason="scheme")
     raise _StoppedError(error="redirected to what is no address", reason="protocol")
+
+
+def _filled_in(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """An owner's headers with what the environment holds for them."""
+    try:
+        filled = {name: with_secrets(value, os.environ) for name, value in headers.items()}
+    except KeyError as missing:
+        words = f"a header needs the environment variable {missing.args[0]}, which is not set"
+        raise _StoppedError(error=words, reason="secret") from None
+    for name, value in filled.items():
+        if value != headers[name] and not (value.isascii() and value.isprintable()):
+            raise _StoppedError(error=f"the environment holds what no header can be, for {name}", reason="secret")
+    return filled

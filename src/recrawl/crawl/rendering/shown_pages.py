@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from recrawl.config.page_secrets import with_secrets
 from recrawl.config.page_steps import filled_in
 from recrawl.config.source_options import Render
 from recrawl.crawl.fetching.fetcher import Fetcher, FetchResult
@@ -81,7 +82,7 @@ class ShownPages:
         order = Order(
             document=_document(number, fetched.final_url, response),
             steps=self._steps(options),
-            cookies=_cookies(source, fetched.final_url),
+            cookies=with_secrets(_cookies(source, fetched.final_url), self._environment),
             picture=self._pictures,
         )
 

@@ -47,3 +47,15 @@ def test_the_value_of_a_header_is_never_repeated():
     with pytest.raises(ParameterError) as refused:
         checked_fields({"headers": ["Authorization: sécret"]})
     assert "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("fields", [
+    {"headers": ["X-Key: env:HOME"]},
+    {"headers": ["Cookie: a=b; key=env:AWS_SECRET"]},
+    {"headers": ["Authorization: Bearer env:RECRAWL_TOKEN"]},
+    {"steps": ["type #q env:HOME"]},
+    {"steps": ["type #q env:RECRAWL_WEBHOOK_SECRET"]},
+])  # fmt: skip
+def test_no_other_variable_of_the_environment_is_named(fields: dict[str, list[str]]) -> None:
+    with pytest.raises(ParameterError, match="env:RECRAWL_PAGE_NAME"):
+        checked_fields(fields)

@@ -433,6 +433,29 @@ def test_the_owners_headers_go_to_their_own_origin_only() -> None:
     assert with_key == with_secret == [A + "/1", A + "/2", A + "/6"]
 
 
+def test_a_header_takes_its_secret_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECRAWL_PAGE_TOKEN", "sesame")
+    scene = Scene({A + "/1": away(B + "/2"), B + "/2": page("x")})
+    fetched = scene.visit(A + "/1", {"Authorization": "Bearer env:RECRAWL_PAGE_TOKEN", "X-Env": "RECRAWL_PAGE_TOKEN"})
+    sent = [(headers.get("Authorization"), headers.get("X-Env")) for headers in scene.web.headers if "X-Env" in headers]
+    assert sent == [("Bearer sesame", "RECRAWL_PAGE_TOKEN")]
+    assert "sesame" not in repr(fetched)
+
+
+@pytest.mark.parametrize(("held", "words"), [
+    (None, "a header needs the environment variable RECRAWL_PAGE_TOKEN, which is not set"),
+    ("two\r\nX-Other: lines", "the environment holds what no header can be, for Authorization"),
+])  # fmt: skip
+def test_without_its_secret_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, held: str | None, words: str) -> None:
+    monkeypatch.delenv("RECRAWL_PAGE_TOKEN", raising=False)
+    if held is not None:
+        monkeypatch.setenv("RECRAWL_PAGE_TOKEN", held)
+    scene = Scene({A + "/1": page("x")})
+    fetched = scene.visit(A + "/1", {"Authorization": "env:RECRAWL_PAGE_TOKEN"})
+    assert (fetched.response, fetched.error) == (None, words)
+    assert scene.asked == []
+
+
 def test_credentials_in_an_url_stay_at_their_origin_and_out_of_sight() -> None:
     scene = Scene({A + "/1": away(B + "/2"), B + "/2": away("https://eve:pw@b.example/3"), B + "/3": page("x")})
     fetched = scene.visit("https://me:sesame@a.example/1")
