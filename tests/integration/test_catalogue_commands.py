@@ -150,6 +150,15 @@ def test_what_is_said_of_a_source_is_kept(said):
     assert "s3cret" not in text
 
 
+def test_what_is_for_pages_is_named_where_it_is_said_of_a_feed(complained):
+    page = ["add", "https://a.example/x", "--number", "price", "--when", "number < 3", "--step", "click a"]
+    assert complained(*page, "--kind", "page", status=0) == ""
+    page[1] = "https://a.example/y"
+    assert "--number, --step, --when: for pages only, and nothing to a feed" in complained(
+        *page, "--kind", "feed", status=0
+    )
+
+
 def test_update_changes_what_is_there(said):
     said("add", "https://a.example/", "--importance", "3", "--tag", "x")
     assert said("add", "https://a.example/", "--importance", "5", "--update") == "updated: 1 https://a.example/\n"

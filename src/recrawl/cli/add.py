@@ -76,10 +76,14 @@ def command(urls: tuple[str, ...], update: bool, as_is: bool, allow_private: boo
 
 
 def _advise(taken: Taken, config: Config, fields: Mapping[str, Any]) -> None:
-    """Say if conditions are about a number that neither an option nor a tag names."""
+    """Say which options are for pages, of a feed, and if conditions are about a number that nobody names."""
     from recrawl.crawl.met_conditions import NO_NUMBER, lacks_number
     from recrawl.store.source_terms import Defaults
 
+    idle = sorted(f"--{name.replace('_', '-').replace('steps', 'step')}" for name in PAGES & fields.keys() - {"kind"})
+    if idle and fields.get("kind") in ("feed", "sitemap"):
+        click.echo(f"recrawl: {', '.join(idle)}: for pages only, and nothing to a {fields['kind']}", err=True)
+        return
     if not fields.get("when"):
         return
     defaults = Defaults.of(config)
