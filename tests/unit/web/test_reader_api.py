@@ -455,6 +455,16 @@ class TestStrangers:
         answer = program.visitor.ask("POST", "/reader/api/0/subscription/import", b"x" * (10 * 2**20 + 1), shown)
         assert answer.status == 413
 
+    def test_a_page_of_a_huge_stream_is_bounded(self, program: Program, store: SqliteStore) -> None:
+        found(store, 1, range(10, 11_010), NOW)
+        for place, most, name in (
+            ("stream/items/ids", routes.MOST_IDS, "itemRefs"),
+            ("stream/contents", routes.MOST_ITEMS, "items"),
+        ):
+            answer = program.get(place, ("n", "9" * 15)).json
+            assert len(answer[name]) == most
+            assert "continuation" in answer
+
     def test_a_form_in_parts_is_refused(self, program: Program) -> None:
         shown = {"authorization": f"GoogleLogin auth={program.auth}", "content-type": "multipart/form-data; boundary=x"}
         assert program.visitor.ask("POST", "/reader/api/0/edit-tag", b"--x--", shown).status == 415
