@@ -7,7 +7,7 @@ private network; the crawler checks once more, at the moment it connects.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import msgspec
 
 from recrawl.cluster import budget_requests
 from recrawl.config import Config
+from recrawl.config.checks import check_names
 from recrawl.config.option_rules import OPTIONS
 from recrawl.crawl.catalogue.opml import write_opml
 from recrawl.crawl.catalogue.source_fields import UNSAID, checked_fields, given_to
@@ -58,12 +59,14 @@ def add(context: Context, url: str, given: Mapping[str, Any]) -> Added:
     """Take in one source."""
     address = allowed(url, context.config)
     source = given_to(Source(url=address, added=context.now()), checked(given))
+    _check_named(context, source)
     return _taken(context, [source])[0]
 
 
 def change(context: Context, source: Source, given: Mapping[str, Any]) -> Source:
     """Give a source other terms; what is not given stays."""
     changed = given_to(source, checked(given))
+    _check_named(context, changed, source.options.notify_to)
     context.store.edit([changed])
     context.cached.forget()
     return changed
@@ -143,6 +146,11 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     if len(found.get("tags", ())) > MOST_TAGS:
         raise ParameterError("tags", f"at most {MOST_TAGS} tags", len(found["tags"]))
     return {**found, **empty}
+
+
+def _check_named(context: Context, source: Source, before: Collection[str] = ()) -> None:
+    """ParameterError if it newly names somebody to notify of whom the settings say nothing: everybody would be told."""
+    check_names("notify_to", tuple(who for who in source.options.notify_to if who not in before), context.config)
 
 
 def _entries(body: bytes) -> list[ListedSource]:

@@ -3,13 +3,15 @@ from __future__ import annotations
 import gzip
 import json
 
+import msgspec
 import numpy as np
 import pytest
 
 from made_up import NOW
 from recrawl.clock import ManualClock
-from recrawl.config import Config
+from recrawl.config import Config, SourceOptions
 from recrawl.config.loading import replaced
+from recrawl.config.notification_settings import Notification
 from recrawl.crawl import live_budget
 from recrawl.crawl.stored_settings import leave_settings
 from recrawl.store.records import Batch, Crawl, Progress, Source, VisitUpdate
@@ -47,6 +49,20 @@ class TestSources:
         assert changed.json["options"] == {"robots": False, "notify": False}
         for wrong in ({"ignore": ["p["]}, {"ignore_text": ["("]}, {"active_hours": ["noon"]}, {"interval": "soon"}):
             assert program.send("PATCH", "/api/v1/sources/1", wrong).status == 422
+
+    def test_nobody_is_notified_whom_the_settings_do_not_know(self, store: SqliteStore, clock: ManualClock) -> None:
+        """A name that leads nowhere would have everybody told."""
+        config = Config(notify={"phone": Notification(to="json://127.0.0.1")})
+        program = Visitor(make_app(store, config, clock), browser=False)
+        wrong = program.send("POST", "/api/v1/sources", {"url": "example.org/a", "notify_to": ["phon"]})
+        assert wrong.status == 422
+        assert (
+            "[notify.NAME] of the settings (phone), got 'phon'; did you mean 'phone'?" in wrong.json["error"]["detail"]
+        )
+        assert program.send("POST", "/api/v1/sources", {"url": "example.org/a", "notify_to": ["phone"]}).status == 201
+        store.edit([msgspec.structs.replace(store.sources()[0], options=SourceOptions(notify_to=("gone",)))])
+        kept = program.send("PATCH", "/api/v1/sources/1", {"notify_to": ["gone"], "importance": 2})
+        assert (kept.status, kept.json["importance"]) == (200, 2.0)
 
     def test_another_budget_is_asked_of_the_crawler_that_runs(self, store: SqliteStore, program: Visitor) -> None:
         nobody = program.send("PUT", "/api/v1/budget", {"budget": "120/min"})
