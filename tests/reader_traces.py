@@ -129,6 +129,8 @@ TRACES: dict[str, list[Asked]] = {
         Asked(GET, FEEDS, "output=json", comes={"subscriptions"}),
         Asked(GET, UNREAD, "output=json&all=true&client=liferea", comes={"unreadcounts", "max"}),
         Asked(GET, f"{STREAM}/feed/1", "client=liferea&n=10", comes=[3, 2, 1]),
+        Asked(GET, IDS, "s=feed%2F1&client=liferea&n=50&output=json&merge=true", comes=[3, 2, 1]),
+        Asked(POST, ITEMS, "", "output=json&mediaRss=true&T={token}&i=3&i=2&i=1", [3, 2, 1]),
         Asked(GET, TOKEN),
         Asked(POST, MARK, "client=liferea",
               f"i={LONG}0000000000000003&s=feed%2F{OLD}&a={READ}&ac=edit-tags&T={{token}}&async=true", "OK"),

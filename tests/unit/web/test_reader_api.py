@@ -371,6 +371,20 @@ class TestStrangers:
             assert (answer.status, answer.text) == (401, "Unauthorized\n")
         assert program.visitor.ask(method, "/api/greader.php" + place, body, FORM).status == 401
 
+    def test_items_are_given_for_a_token_in_a_short_form_and_nothing_else_is(self, program: Program) -> None:
+        """As Liferea 1.14 asks."""
+        stranger, path = Program(program.visitor), "stream/items/contents"
+        answer = stranger.post(path, ("output", "json"), ("T", program.auth), ("i", "2"), ("i", "1"))
+        assert [each["id"] for each in answer.json["items"]] == [long_form(2), long_form(1)]
+        wrong = [
+            stranger.post(path, ("T", program.auth[:-1] + "x"), ("i", "1")).status,
+            stranger.post(path, ("i", "1"), query=[("i", "1")]).status,
+            stranger.get(path, ("T", program.auth), ("i", "1")).status,
+            stranger.post("edit-tag", ("T", program.auth), ("i", "1"), ("a", READ)).status,
+            stranger.post(path, ("T", program.auth), ("i", "1" * routes.MOST_OF_STRANGERS)).status,
+        ]
+        assert wrong == [401, 401, 401, 401, 413]
+
     def test_every_route_is_asked_that(self, visitor: Visitor) -> None:
         """The list above is whole."""
         here = {

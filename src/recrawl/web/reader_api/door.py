@@ -63,6 +63,10 @@ class Doorkeeper:
         name, _, token = shown.strip().partition("=")
         if kind.lower() != "googlelogin" or name.strip().lower() != "auth":
             return None
+        return self.whose(request, token)
+
+    def whose(self, request: Request, token: str) -> Reader | None:
+        """Whose token it is, wherever in the request it stood."""
         place, now = client_place(request.scope), self._clock.now()
         wait_s = self._guesses.wait_s(place, now, take=False)
         if wait_s > 0.0:

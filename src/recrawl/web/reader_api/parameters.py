@@ -78,14 +78,14 @@ class Parameters:
         return value / next((unit for least, unit in _UNITS if value >= least), 1.0)
 
 
-async def read(request: Request) -> Parameters:
-    """Of one request."""
+async def read(request: Request, most: int = MOST_BODY) -> Parameters:
+    """Of one request, with a form of at most so many bytes."""
     query = request.url.query
     if request.method in ("GET", "HEAD"):
         return Parameters(_pairs(query))
-    body = await read_within(request, MOST_BODY)
+    body = await read_within(request, most)
     if body is None:
-        raise AskedWrongError(f"a form of more than {MOST_BODY} bytes, or one that ends early, is not read", 413)
+        raise AskedWrongError(f"a form of more than {most} bytes, or one that ends early, is not read", 413)
     kind = kind_of(request.headers)
     if body and kind not in ("application/x-www-form-urlencoded", "", "text/plain"):
         raise AskedWrongError("send a form (application/x-www-form-urlencoded)", 415)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -32,9 +32,12 @@ MOST_ANSWER = 8 * 1024 * 1024
 """Characters of the content of one answer: a page of a stream ends there, and the next goes on."""
 MOST_LIST, MOST_LISTS = 10 * 1024 * 1024, 4
 """Bytes of an OPML list, and lists in memory at once."""
+MOST_OF_STRANGERS = 16 * 1024
+"""Bytes of a form that is read before it is known whose it is."""
 UNAUTHORIZED = {"WWW-Authenticate": 'GoogleLogin realm="recrawl", service="reader"'}
 
 Work = Callable[[Reader, Parameters], Response]
+Who = Callable[[Request], Awaitable[tuple[Reader, Parameters] | None]]
 
 
 def router(context: Context, measures: Measures) -> APIRouter:
@@ -65,7 +68,7 @@ class _Routes:
         self._get(f"{base}/tag/list", self._tags)
         self._get(f"{base}/unread-count", self._unread)
         self._get(f"{base}/stream/items/ids", self._ids, "POST")
-        self._get(f"{base}/stream/items/contents", self._items, "POST")
+        self._add_route(f"{base}/stream/items/contents", self._items, ["GET", "POST"], self._who_in_form)
         self._get(f"{base}/stream/contents", self._contents, "POST")
         self._get(f"{base}/stream/contents/{{stream:path}}", self._contents, "POST")
         self._post(f"{base}/edit-tag", self._acts.edit_tags)
@@ -85,19 +88,31 @@ class _Routes:
 
         self._add_route(path, work, ["POST"])
 
-    def _add_route(self, path: str, work: Work, methods: list[str]) -> None:
+    def _add_route(self, path: str, work: Work, methods: list[str], who: Who | None = None) -> None:
         async def answer(request: Request) -> Response:
-            return await self._answered(request, work)
+            return await self._answered(request, work, who or self._who)
 
         self.router.add_api_route(path, answer, methods=methods)
 
-    async def _answered(self, request: Request, work: Work) -> Response:
+    async def _who(self, request: Request) -> tuple[Reader, Parameters] | None:
         """Whoever it is, first; then what they want. Nothing of a stranger's is read."""
+        reader = await run_in_threadpool(self._door.reader, request)
+        return None if reader is None else (reader, await parameters.read(request))
+
+    async def _who_in_form(self, request: Request) -> tuple[Reader, Parameters] | None:
+        """Liferea 1.14 asks for items with its token in the form alone, so that of a short one is read."""
+        if request.method != "POST" or "authorization" in request.headers:
+            return await self._who(request)
+        given = await parameters.read(request, MOST_OF_STRANGERS)
+        reader = await run_in_threadpool(self._door.whose, request, given.first("T"))
+        return None if reader is None else (reader, given)
+
+    async def _answered(self, request: Request, work: Work, who: Who) -> Response:
         try:
-            reader = await run_in_threadpool(self._door.reader, request)
-            if reader is None:
+            found = await who(request)
+            if found is None:
                 return PlainTextResponse("Unauthorized\n", 401, UNAUTHORIZED)
-            given = await parameters.read(request)
+            reader, given = found
             if "stream" in request.path_params:
                 given = Parameters([("stream", request.path_params["stream"]), *given.pairs()])
             return await run_in_threadpool(work, reader, given)
