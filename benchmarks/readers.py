@@ -189,7 +189,7 @@ def main() -> None:
         print("\n".join(measured.wrong[:20]) or "no walk missed an item, and none had one twice", flush=True)
     if len(sizes) > 1:
         whole = {call: rows for call, rows in found.items() if len(rows) == len(sizes)}
-        print(grown_pages(sizes, whole))
+        print(grown_pages(sizes, whole, "call"))
     sys.exit(bool(wrong))
 
 

@@ -112,10 +112,10 @@ def main() -> None:
         given.json.write_text(json.dumps(found, indent=1))
 
 
-def grown_pages(sizes: list[int], found: dict[str, dict[str, tuple[float, ...]]]) -> str:
-    """A Markdown table: a row per page, with its p95 and processor time at every size and the power of their growth."""
+def grown_pages(sizes: list[int], found: dict[str, dict[str, tuple[float, ...]]], what: str = "page") -> str:
+    """A Markdown table: a row per page or call, with its p95 and processor time at every size and the power of their growth."""
     heads = [f"p95 at {size:,}" for size in sizes] + ["power", "CPU at the largest", "power"]
-    lines = [f"\n| page, ms | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
+    lines = [f"\n| {what}, ms | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
     for name, rows in found.items():
         p95, cpu = ([rows[str(size)][place] for size in sizes] for place in (1, 2))
         figures = [*map(spoken, p95), f"{exponent(sizes, p95):.2f}", spoken(cpu[-1]), f"{exponent(sizes, cpu):.2f}"]

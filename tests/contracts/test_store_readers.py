@@ -84,6 +84,8 @@ class TestSubscriptions:
             Subscribed(source=2, url="https://b.example/", title="Mine", added=7.0),
         ]
         assert [each.title for each in store.subscribed(you)] == ["https://b.example/"]
+        assert [each.source for each in store.subscribed(me, [2, 99, -1])] == [2]
+        assert store.subscribed(me, []) == []
 
     def test_subscribing_again_adds_labels_and_changes_nothing_else(self, store: Store) -> None:
         me = added(store, "me")
