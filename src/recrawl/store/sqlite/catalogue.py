@@ -226,7 +226,8 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
 def _numbers(connection: sqlite3.Connection, sources: Sequence[Source]) -> dict[str, int]:
     """The ids of those that are there, by URL; in lists, SQLite ends a text at its first NUL."""
     urls = [source.url for source in sources]
-    ids = dict(connection.execute(_NUMBERS, (json.dumps([url for url in urls if "\0" not in url]),)).fetchall())
+    wanted = json.dumps([url for url in urls if "\0" not in url])
+    ids: dict[str, int] = dict(SqliteStatements(connection).fetch(_NUMBERS, wanted))
     for url in urls:
         if "\0" in url:
             ids |= dict(connection.execute("SELECT url, id FROM sources WHERE url = ?", (url,)).fetchall())
