@@ -112,7 +112,7 @@ def installed(wheel: Path, folder: Path) -> Path:
 
 def runs(python: Path, folder: Path) -> None:
     """See that it runs from there, with no checkout around."""
-    program, folder = python.parent / "recrawl", folder / "away"
+    program, folder = python.parent.absolute() / "recrawl", folder / "away"
     folder.mkdir(exist_ok=True)
     for arguments in (["--version"], ["demo", "--seconds", "5", "--sources", "60"]):
         done = subprocess.run([str(program), *arguments], cwd=folder, capture_output=True, text=True)

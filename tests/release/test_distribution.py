@@ -52,7 +52,7 @@ def test_the_version_is_said_in_one_place(release: ModuleType, built: Built) -> 
 
 
 def test_it_runs_from_an_empty_environment_with_no_repository_around(
-    release: ModuleType, built: Built, tmp_path: Path
+    release: ModuleType, built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it needs is lent from here: `make release` and the long test install that as well."""
     venv.create(tmp_path / "empty", with_pip=False)
@@ -68,7 +68,8 @@ def test_it_runs_from_an_empty_environment_with_no_repository_around(
         cwd=tmp_path, env=away, check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert Path(found.stdout.strip()).is_relative_to(tmp_path / "empty")
-    release.runs(python, tmp_path / "empty")
+    monkeypatch.chdir(tmp_path)
+    release.runs(Path("empty/bin/python"), Path("empty"))  # as `make release` names them
 
 
 def lending() -> Path:
