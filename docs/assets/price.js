@@ -56,7 +56,7 @@
       const points = [];
       for (let k = 0; k <= 140; k++) points.push(`${x(k * HOURS / 140).toFixed(1)},${y(index(source, k * HOURS / 140)).toFixed(1)}`);
       parts.push(`<polyline class="curve" stroke="${source.colour}" points="${points.join(" ")}"/>`);
-      parts.push(`<text x="${x(HOURS) - 4}" y="${y(index(source, HOURS)) + (source.name === "busy blog" ? 18 : -7)}" text-anchor="end">${source.name}</text>`);
+      parts.push(`<text x="${x(HOURS) - 4}" y="${y(index(source, HOURS)) + (source.name === "busy blog" ? 24 : -7)}" text-anchor="end">${source.name}</text>`);
     }
     parts.push(`<line class="price-line" x1="${x(0)}" y1="${y(price)}" x2="${x(HOURS)}" y2="${y(price)}"/>`);
     parts.push(`<text class="price-label" x="${x(HOURS / 2 + 4.2)}" y="${y(price) + 6}" text-anchor="middle">price ${price.toFixed(2)}</text>`);
