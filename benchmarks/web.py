@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def grown_pages(sizes: list[int], found: dict[str, dict[str, tuple[float, ...]]], what: str = "page") -> str:
-    """A Markdown table: a row per page or call, with its p95 and processor time at every size and the power of their growth."""
+    """A Markdown table: a row per page or call, with p95 and processor time at every size, and their powers."""
     heads = [f"p95 at {size:,}" for size in sizes] + ["power", "CPU at the largest", "power"]
     lines = [f"\n| {what}, ms | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
     for name, rows in found.items():
