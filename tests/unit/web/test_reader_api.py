@@ -380,10 +380,11 @@ class TestStrangers:
             stranger.post(path, ("T", program.auth[:-1] + "x"), ("i", "1")).status,
             stranger.post(path, ("i", "1"), query=[("i", "1")]).status,
             stranger.get(path, ("T", program.auth), ("i", "1")).status,
+            stranger.post(path, ("i", "1"), query=[("T", program.auth)]).status,
             stranger.post("edit-tag", ("T", program.auth), ("i", "1"), ("a", READ)).status,
             stranger.post(path, ("T", program.auth), ("i", "1" * routes.MOST_OF_STRANGERS)).status,
         ]
-        assert wrong == [401, 401, 401, 401, 413]
+        assert wrong == [401, 401, 401, 401, 401, 413]
 
     def test_every_route_is_asked_that(self, visitor: Visitor) -> None:
         """The list above is whole."""
