@@ -91,7 +91,8 @@ class TestFilesThatAreNotStores:
     def test_an_empty_file_becomes_a_store(self, path: Path) -> None:
         path.touch()
         made(path)
-        assert SqliteStore(path, read_only=True).count() == 50
+        with SqliteStore(path, read_only=True) as store:
+            assert store.count() == 50
 
     def test_folders_and_missing_places_are_named(self, tmp_path: Path) -> None:
         for wrong, words in (
@@ -134,7 +135,8 @@ class TestSchemas:
             with pytest.raises(StoreError, match="older recrawl"):
                 SqliteStore(path, read_only=True)
             made(path, batches=1)
-            assert SqliteStore(path, read_only=True).count() == 50
+            with SqliteStore(path, read_only=True) as store:
+                assert store.count() == 50
 
     def test_changes_of_an_older_store_are_found_by_what_is_new_in_them(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
