@@ -42,6 +42,14 @@
   const x = (hours) => LEFT + (WIDTH - LEFT - RIGHT) * hours / HOURS;
   const y = (worth) => HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * worth / HIGHEST;
 
+  // Where on the line of the price its label is farthest from every source's point.
+  function clearest(price) {
+    const taken = [0, HOURS, ...SOURCES.map((source) => crossing(source, price))];
+    const room = (hour) => Math.min(...taken.map((at) => Math.abs(at - hour)));
+    const places = Array.from({length: 4 * HOURS}, (_, k) => k / 4);
+    return places.reduce((best, hour) => (room(hour) > room(best) ? hour : best));
+  }
+
   function draw(price) {
     const parts = [
       `<line class="axis" x1="${x(0)}" y1="${y(0)}" x2="${x(HOURS)}" y2="${y(0)}"/>`,
@@ -59,7 +67,7 @@
       parts.push(`<text x="${x(HOURS) - 4}" y="${y(index(source, HOURS)) + (source.name === "busy blog" ? 24 : -7)}" text-anchor="end">${source.name}</text>`);
     }
     parts.push(`<line class="price-line" x1="${x(0)}" y1="${y(price)}" x2="${x(HOURS)}" y2="${y(price)}"/>`);
-    parts.push(`<text class="price-label" x="${x(HOURS / 2 + 4.2)}" y="${y(price) + 6}" text-anchor="middle">price ${price.toFixed(2)}</text>`);
+    parts.push(`<text class="price-label" x="${x(clearest(price))}" y="${y(price) + 6}" text-anchor="middle">price ${price.toFixed(2)}</text>`);
     for (const source of SOURCES) {
       const age = crossing(source, price);
       if (age <= HOURS) parts.push(`<circle cx="${x(age)}" cy="${y(price)}" r="6.5" fill="${source.colour}" stroke="white" stroke-width="2"/>`);
