@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import math
 import re
 from itertools import count
 from pathlib import Path
@@ -39,6 +40,7 @@ def test_clicks_on_the_page_change_the_cadence_and_the_page_says_so(store: Sqlit
                 await asyncio.to_thread(click_on_the_first)
                 clicked = max(click.id for click in store.clicks(limit=10_000))
                 await soon(lambda clicked=clicked: crawler.decider.policy.mark >= clicked)  # until that has been heard
+            await soon(lambda: math.isfinite(crawler.decider.policy.price))  # what a cadence is worked out from
             crawler.stop()
             await running
 
