@@ -1,8 +1,9 @@
 """What pages in a browser cost those without: plain fetches at a steady pace, beside none, 100 or 1000 rendered ones.
 
 A server on loopback, in a process of its own, has plain pages and shells, whose text comes by a script's request. Every
-source has a fixed interval, so it is known when each visit is due. Measured is how late the plain ones are, how long
-their fetches take, how long the event loop is held up, and what processes take in memory and processor time.
+source has a fixed interval of its own, so it is known when each visit is due, and they are due at all times. Measured
+is how late the plain ones are, how long their fetches take, how long the event loop is held up, and what processes
+take in memory and processor time.
 
     python -m benchmarks.rendering [--seconds 60] [--plain 100000] [--rendered 0 100 1000]
 
@@ -35,7 +36,7 @@ from recrawl.store.records import Source
 from recrawl.wiring import collect_rarely, install_event_loop, make_crawler
 
 HOUR_S = 3600.0
-WARM_UP_S = 20.0
+WARM_UP_S = 50.0
 """First visits and the start of the browser are not what is measured."""
 TICK_S = 0.02
 TEXT = "".join(f"<p>Paragraph {number} of a page that says enough to be read as it came.</p>" for number in range(40))
@@ -100,6 +101,15 @@ async def watch(found: Measured, begin: float) -> None:
         await asyncio.sleep(1.0)
 
 
+def spread(count: int) -> np.ndarray:
+    """Parts of an interval, from 0.7 to 1.4: what all do at once at the start, they soon do at all times.
+
+    Their visits together are as many as with the interval itself.
+    """
+    even = np.linspace(1.0, 2.0, count)
+    return even * np.mean(1.0 / even)
+
+
 async def run(folder: Path, base: str, seconds: float, plain: float, rendered: float) -> Measured:
     """One run, with so many plain and rendered fetches an hour."""
     every_s = 30.0
@@ -113,9 +123,9 @@ async def run(folder: Path, base: str, seconds: float, plain: float, rendered: f
     found = Measured()
     with open_store(config.store) as store:
         store.add([
-            Source(url=f"{base}/{kind}/{number}", kind="page", options=SourceOptions(interval=interval))
+            Source(url=f"{base}/{kind}/{number}", kind="page", options=SourceOptions(interval=interval * part))
             for kind, count, interval in (("page", pages, every_s), ("shell", shells, shell_every_s))
-            for number in range(count)
+            for number, part in enumerate(spread(count))
         ])  # fmt: skip
         store.claim("a benchmark", time.time())
         begin = time.time() + WARM_UP_S
@@ -133,7 +143,8 @@ async def run(folder: Path, base: str, seconds: float, plain: float, rendered: f
                 found.each_s = unpacked(store.rendering(source.id)).seconds
                 continue
             found.fetch += [each.elapsed_s for each in log]
-            found.late += [after.at - before.at - every_s for before, after in pairwise(log)]
+            interval = source.options.interval or every_s
+            found.late += [after.at - before.at - interval for before, after in pairwise(log) if after.at >= begin]
     return found
 
 
@@ -160,7 +171,7 @@ HEADS = (
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--seconds", type=float, default=60.0, help="of each run, after 20 s of warming up")
+    asked.add_argument("--seconds", type=float, default=60.0, help="of each run, after 50 s of warming up")
     asked.add_argument("--plain", type=float, default=100_000.0)
     asked.add_argument("--rendered", type=float, nargs="*", default=[0.0, 100.0, 1000.0])
     asked.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
