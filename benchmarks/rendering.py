@@ -101,13 +101,13 @@ async def watch(found: Measured, begin: float) -> None:
         await asyncio.sleep(1.0)
 
 
-def spread(count: int) -> np.ndarray:
+def spread(count: int) -> list[float]:
     """Parts of an interval, from 0.7 to 1.4: what all do at once at the start, they soon do at all times.
 
     Their visits together are as many as with the interval itself.
     """
     even = np.linspace(1.0, 2.0, count)
-    return even * np.mean(1.0 / even)
+    return (even / count * (1.0 / even).sum()).tolist() if count else []
 
 
 async def run(folder: Path, base: str, seconds: float, plain: float, rendered: float) -> Measured:
