@@ -118,8 +118,10 @@ def fill(connection: sqlite3.Connection, sources: int, items: int) -> None:
     )
     for _, statement in indexes:
         connection.execute(statement)
-    connection.execute("INSERT INTO items_text (items_text, rank) VALUES ('hashsize', 100000000)")
+    connection.execute("INSERT INTO items_text (items_text, rank) VALUES ('hashsize', 20000000)")
     connection.execute("INSERT INTO items_text (items_text) VALUES ('rebuild')")
+    # A rebuild leaves large segments beside each other, as commits never do, and the next would have to merge them.
+    connection.execute("INSERT INTO items_text (items_text) VALUES ('optimize')")
     connection.execute("INSERT INTO items_text (items_text, rank) VALUES ('hashsize', 1048576)")
     connection.execute("COMMIT")
 
