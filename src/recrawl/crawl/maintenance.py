@@ -128,8 +128,10 @@ class Maintenance:
         await keep_looking(self._clock, watch_s, self._take_budget, "the budget asked for could not be read")
 
     async def _take_budget(self) -> None:
-        note = await self._store_writer.ask(live_budget.read) if self._budgets is not None else None
-        if self._budgets is not None and note is not None and note.per_second != self._request_budget.per_second:
+        if self._budgets is None:
+            return
+        note = await self._store_writer.ask(live_budget.read)
+        if note is not None and note.per_second != self._request_budget.per_second:
             self._request_budget.allot(self._budgets(note.per_second), standing=True)
             self._told()
             self._log.info("another budget from now on", budget=show_rate(note.per_second))

@@ -466,6 +466,9 @@ class TestStrangers:
         assert program.post("edit-tag", *[("i", "1")] * 20_000, ("a", READ)).status == 413
         assert program.post("edit-tag", *[("i", "1")] * 10_001, ("a", READ)).status == 413
         assert program.post("stream/items/contents", *[("i", "1")] * 1001).status == 413
+        narrowed = [("it", READ)] * 50 + [("xt", "feed/1")] * 50
+        assert program.post("stream/items/ids", *narrowed).status == 200
+        assert program.post("stream/items/ids", *narrowed, ("xt", "feed/1")).status == 413
         shown = {"authorization": f"GoogleLogin auth={program.auth}"}
         answer = program.visitor.ask("POST", "/reader/api/0/subscription/import", b"x" * (10 * 2**20 + 1), shown)
         assert answer.status == 413

@@ -17,6 +17,8 @@ LATE_S = 60.0
 """What is found is written a little later, so `ot` gives what was found shortly before as well: programs that ask for
 what came since they asked last would miss it otherwise, and what they have they know by its number."""
 USUAL = 20
+MOST_NARROWED = 100
+"""Streams that one is narrowed by: each is held against all that somebody subscribes to."""
 _UNKNOWN = "no such stream: {!r}"
 
 
@@ -40,9 +42,12 @@ def asked(reader: Reader, subscriptions: Subscriptions, given: Parameters, most:
     limit = given.number("n", USUAL, most)
     narrowed = _Narrowed(subscriptions)
     narrowed.begin(known(reader, text))
-    for each in given.all("it"):
+    kept, left_out = given.all("it"), given.all("xt")
+    if len(kept) + len(left_out) > MOST_NARROWED:
+        raise AskedWrongError(f"it and xt must name at most {MOST_NARROWED} streams", 413)
+    for each in kept:
         narrowed.keep(known(reader, each))
-    for each in given.all("xt"):
+    for each in left_out:
         narrowed.leave_out(known(reader, each))
     stream = narrowed.stream
     since = given.time("ot")
